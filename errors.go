@@ -1,0 +1,26 @@
+package gomem
+
+import (
+	"errors"
+
+	"github.com/gomem-go/gomem/backing"
+	"github.com/gomem-go/gomem/offset"
+)
+
+// The errors of the package; compare with errors.Is. A refused free arrives
+// wrapped in a [*MisuseError] that names the range.
+var (
+	// ErrDoubleFree: some byte of the range is free already.
+	ErrDoubleFree = offset.ErrDoubleFree
+	// ErrNotOwned: the range is not (part of) live memory of this allocator.
+	ErrNotOwned = offset.ErrNotOwned
+	// ErrInvalidSize: a size that no request may have: negative, or beyond the
+	// address space.
+	ErrInvalidSize = offset.ErrInvalidSize
+	// ErrOutOfMemory: the backing has no more memory; wraps the system's errno.
+	ErrOutOfMemory = backing.ErrOutOfMemory
+	// ErrLimit: the request would take the allocator past WithMaxBytes.
+	ErrLimit = errors.New("memory limit reached")
+	// ErrClosed: the allocator was closed.
+	ErrClosed = errors.New("allocator is closed")
+)
