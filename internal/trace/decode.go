@@ -1,0 +1,152 @@
+package trace
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// ReadFile decodes the file path; see [Decode].
+func ReadFile(path string, limits Limits) (*Trace, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	t, err := Decode(f, limits)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return t, nil
+}
+
+// Decode reads a trace in either form, compressed or not, until r ends. Errors:
+// an [*OpError] for a trace that breaks the format, and what r returns. Cost:
+// O(operations); the stream is never held as a whole.
+func Decode(r io.Reader, limits Limits) (*Trace, error) {
+	in := bufio.NewReaderSize(r, 64<<10)
+	if magic, _ := in.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
+		z, err := gzip.NewReader(in)
+		if err != nil {
+			return nil, fmt.Errorf("reading the compressed trace: %w", err)
+		}
+		defer z.Close()
+		in = bufio.NewReaderSize(z, 64<<10)
+	}
+	b := &builder{limits: limits}
+	decode := b.decodeBinary
+	if head, _ := in.Peek(4); len(head) > 0 && isText(head) {
+		decode = b.decodeText
+	}
+	if err := decode(in); err != nil {
+		return nil, err
+	}
+	return b.trace(), nil
+}
+
+func isText(head []byte) bool {
+	for _, c := range head {
+		if (c < ' ' || c > '~') && c != '\n' && c != '\r' && c != '\t' {
+			return false
+		}
+	}
+	return true
+}
+
+func (b *builder) decodeBinary(in *bufio.Reader) error {
+	var word [4]byte
+	for {
+		n, err := io.ReadFull(in, word[:])
+		switch {
+		case errors.Is(err, io.ErrUnexpectedEOF):
+			return b.fail(ErrTruncated, "%d of 4 bytes", n)
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return fmt.Errorf("operation %d: %w", len(b.t.Ops), err)
+		}
+		if err := b.add(binary.LittleEndian.Uint32(word[:])); err != nil {
+			return err
+		}
+	}
+}
+
+func (b *builder) decodeText(in *bufio.Reader) error {
+	lines := bufio.NewScanner(in)
+	for lines.Scan() {
+		line := strings.TrimSpace(lines.Text())
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		if err := b.addLine(line); err != nil {
+			return err
+		}
+	}
+	if err := lines.Err(); err != nil {
+		if errors.Is(err, bufio.ErrTooLong) {
+			return b.fail(ErrSyntax, "a line of more than %d bytes", bufio.MaxScanTokenSize)
+		}
+		return fmt.Errorf("operation %d: %w", len(b.t.Ops), err)
+	}
+	return nil
+}
+
+func (b *builder) addLine(line string) error {
+	fields := strings.Fields(line)
+	var args [2]uint32
+	want := map[string]int{"malloc": 2, "free": 1}[fields[0]]
+	if want == 0 || len(fields) != want+1 {
+		return b.fail(ErrSyntax, "%.40q", line)
+	}
+	for i, field := range fields[1:] {
+		v, err := strconv.ParseUint(field, 10, 31)
+		if err != nil {
+			return b.fail(ErrSyntax, "%.40q: a number from 0 to %d is wanted", line, uint32(FreeBit-1))
+		}
+		args[i] = uint32(v)
+	}
+	if fields[0] == "free" {
+		return b.add(FreeBit | args[0])
+	}
+	if int(args[0]) != len(b.t.Sizes) {
+		return b.fail(ErrUnsorted, "id %d where %d is next", args[0], len(b.t.Sizes))
+	}
+	return b.add(args[1])
+}
+
+// EncodeText writes the recorded operations of t in the text form. Errors: what
+// w returns.
+func (t *Trace) EncodeText(w io.Writer) error {
+	out := bufio.NewWriter(w)
+	id := 0
+	for _, op := range t.Ops[:t.Recorded] {
+		if op&FreeBit != 0 {
+			fmt.Fprintf(out, "free %d\n", op&^FreeBit)
+			continue
+		}
+		fmt.Fprintf(out, "malloc %d %d\n", id, op)
+		id++
+	}
+	return out.Flush()
+}
+
+// EncodeBinary writes the recorded operations of t in the binary form. Errors:
+// what w returns.
+func (t *Trace) EncodeBinary(w io.Writer) error {
+	out := bufio.NewWriter(w)
+	for _, op := range t.Ops[:t.Recorded] {
+		var word [4]byte
+		binary.LittleEndian.PutUint32(word[:], op)
+		if _, err := out.Write(word[:]); err != nil {
+			return err
+		}
+	}
+	return out.Flush()
+}
