@@ -7,9 +7,17 @@ package backing
 
 import "errors"
 
-// ErrOutOfMemory is wrapped by every error of [Source.Map] that means the
-// source has no more memory to give, beside the system's own errno.
-var ErrOutOfMemory = errors.New("out of memory")
+// The errors of a source; compare with errors.Is. The system's errno is wrapped
+// beside them.
+var (
+	// ErrOutOfMemory: Map has no more memory to give.
+	ErrOutOfMemory = errors.New("out of memory")
+	// ErrInvalidSize: Map was asked for zero bytes or fewer.
+	ErrInvalidSize = errors.New("invalid size")
+	// ErrNotMapped: the slice is not a mapping of this source, or not one any
+	// more, or only a part of one.
+	ErrNotMapped = errors.New("not a mapping")
+)
 
 // Source hands out mappings. A Source is safe for use by several goroutines.
 type Source interface {
@@ -35,4 +43,19 @@ type Source interface {
 
 	// PageSize is the alignment of mappings and the unit of Release, in bytes.
 	PageSize() int
+}
+
+// Protector is implemented by a [Source] whose mappings the processor can
+// guard: any access to protected memory faults. Debug modes use it to catch a
+// use after free where it happens.
+//
+// mem must be a mapping or a part of one that starts and ends on a page.
+// Anything else is refused with ErrNotMapped before the system is asked; a
+// source that cannot protect answers errors.ErrUnsupported.
+type Protector interface {
+	// Protect makes every access to mem fault, keeping its contents.
+	Protect(mem []byte) error
+
+	// Unprotect makes mem readable and writable again.
+	Unprotect(mem []byte) error
 }

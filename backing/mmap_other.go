@@ -1,0 +1,5 @@
+//go:build race || !(linux || darwin || dragonfly || freebsd || netbsd || openbsd || windows)
+
+package backing
+
+func mmapWith(mmapFlags) Source { return Heap() }

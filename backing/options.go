@@ -1,0 +1,62 @@
+package backing
+
+// MmapOption is a wish about the mappings of [Mmap]; combine as many as you
+// like.
+type MmapOption struct{ set mmapFlags }
+
+// mmapFlags is a byte, so that a source is an interface value without an
+// allocation: a program may have thousands of allocators.
+type mmapFlags uint8
+
+const (
+	hugePages mmapFlags = 1 << iota
+	populate
+	locked
+	guardPages
+)
+
+// HugePages aligns mappings of 2 MiB and more to 2 MiB, rounds the address
+// space behind them up to a multiple of it, and advises the system to use huge
+// pages. Touching one byte may then take 2 MiB of memory at once. Where the
+// system has no such advice (all but Linux) it changes nothing.
+func HugePages() MmapOption { return MmapOption{hugePages} }
+
+// Populate makes Map touch every page, so that no later access waits for the
+// system to find one. Map then takes time proportional to the size.
+func Populate() MmapOption { return MmapOption{populate} }
+
+// Locked keeps mappings in physical memory (mlock, VirtualLock), which also
+// populates them. Map fails with ErrOutOfMemory and the errno beyond the
+// process's limit on locked memory (RLIMIT_MEMLOCK). Release then does
+// nothing.
+func Locked() MmapOption { return MmapOption{locked} }
+
+// GuardPages puts an inaccessible page before and behind each mapping, so that
+// running off either end faults instead of reaching a neighbour. An overrun
+// within the last page of a mapping whose size is no multiple of the page is
+// not caught. Each mapping takes three of the system's mappings: Linux allows
+// a process about 65,000.
+func GuardPages() MmapOption { return MmapOption{guardPages} }
+
+// Mmap is the operating system as a [Source]: anonymous private memory from
+// mmap or VirtualAlloc. The garbage collector neither sees nor frees it: a Go
+// pointer stored there keeps nothing alive, and a mapping dropped without
+// Unmap is lost until the process ends.
+//
+// Map touches no page unless asked to. Unmap refuses, with ErrNotMapped and
+// before the system is asked, what is not exactly a mapping that Map returned
+// and that is still mapped. Release takes the whole pages inside mem: on Linux
+// their memory goes at once and they read as zero; elsewhere it goes when the
+// system needs it. The source is also a [Protector]. Safe for use by several
+// goroutines; equal options give sources that know each other's mappings.
+//
+// Under the race detector, which does not see foreign memory, and on systems
+// without such calls (js, wasip1, plan9 and others) it is [Heap], whatever the
+// options; Name tells.
+func Mmap(opts ...MmapOption) Source {
+	var set mmapFlags
+	for _, o := range opts {
+		set |= o.set
+	}
+	return mmapWith(set)
+}
