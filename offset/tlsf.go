@@ -1,0 +1,307 @@
+package offset
+
+import (
+	"fmt"
+	"math/bits"
+)
+
+// TLSF places blocks by two-level segregated fit: good fit in constant time.
+//
+// The range is cut into granules. A block is a run of whole granules, free or
+// live, and every granule belongs to one block:
+//
+//	granule   0     1     2     3     4     5     6     7     8 …
+//	         |  live A   |        free       |live B|   live C    |
+//	tags      A           f           f       B      C
+//	starts    1     0     1     0     0       1      1     0
+//
+// Free blocks hang in lists by size class: one class per size below 64
+// granules, 32 classes per power of two above. Two levels of bitmaps name the
+// lists that hold something, so the smallest class that surely fits takes two
+// bit scans. A request goes to the first block of that list; the rest of the
+// block is cut off and filed again; a freed block is merged with the free
+// blocks beside it at once. No step loops over anything that grows.
+//
+// The request's length is remembered to the byte. What the last granule of a
+// block holds beyond it is slack, and slack is free though not for issue.
+// Free takes any part of a block: whole granules of it are for issue at once;
+// a granule freed in part follows when its last live byte is freed, so each
+// end of a freed range withholds less than one granule.
+//
+// Invariants (Verify checks them; [TLSF.Size] is T granules of G bytes):
+//
+//   - the blocks cover [0, T) without gap or overlap, and no two free blocks touch
+//   - tags maps the first granule of every block to its node, and the last
+//     granule of every free block that does not end at T
+//   - starts holds exactly the first granules
+//   - a free block is in the list of its class and in no other; a bit of the
+//     list maps is set exactly when its list holds something
+//   - a node is a block, or in the spare list, or node 0
+//   - the live bytes of a block are [start·G+skip, end·G-slack); a granule whose
+//     live bytes are not one run is a block of its own, with a mask in holes
+//
+// The accounting equation, in bytes:
+//
+//	FreeBytes() + Σ live bytes == Size()
+//
+// Source: M. Masmano, I. Ripoll, A. Crespo, J. Real, "TLSF: a new dynamic
+// memory allocator for real-time systems", ECRTS 2004. What differs is where
+// things are kept: nothing is stored in the memory that is managed. Nodes live
+// in a pool and link by index, and the way from a block to its neighbours is a
+// table by granule instead of a header.
+//
+// The tables grow with the highest granule ever in use and with the number of
+// blocks; [TLSF.Reserve] grows them beforehand.
+//
+// A TLSF must not be used by several goroutines at once.
+type TLSF struct {
+	shift uint // log2 of the granule
+	total uint // granules managed
+	free  int  // bytes not live
+
+	nodes []tlsfNode // nodes[0] is no block, so index 0 means none
+	spare uint32     // first unused node, linked by next
+	tags  []uint32   // granule -> node; stale unless the node confirms it
+
+	heads   []uint32   // class -> first free block of that class
+	lists   [16]uint64 // bit c: heads[c] holds something
+	summary uint       // bit w: lists[w] is not zero
+
+	starts startSet          // the first granule of every block
+	holes  map[uint32]uint64 // granule -> its live bytes, where they are not one run
+}
+
+var _ Allocator = (*TLSF)(nil)
+
+// A tlsfNode is one block, or unused.
+type tlsfNode struct {
+	start uint32 // first granule; noStart when unused
+	size  uint32 // granules; freeBit added when free
+	next  uint32 // free: next of the list; unused: next spare
+	prev  uint32 // free: previous of the list; live: see below
+}
+
+const (
+	freeBit = 1 << 31
+	noStart = 1<<32 - 1
+
+	maxGranules = 1<<31 - 1
+
+	// The parts of prev in a live node. A plain block has only slack, which
+	// lets Free compare a whole word and be done.
+	slackBits = 0x00ff  // dead bytes at the end of the last granule
+	skipBits  = 0xff00  // dead bytes at the start of the first granule
+	skipShift = 8       //
+	joinLeft  = 1 << 16 // the block on the left is part of the same allocation
+	joinRight = 1 << 17 // the block on the right is part of the same allocation
+	holed     = 1 << 18 // one granule, live bytes given by holes
+	liveBits  = slackBits | skipBits | joinLeft | joinRight | holed
+)
+
+// NewTLSF returns a placement of size offsets in granules of granule bytes, a
+// power of two from 8 to 64. size is rounded down to a multiple of granule;
+// what is left may be 0, and then nothing can be allocated.
+//
+// Panics with ErrInvalidSize if size is negative or 2^31 granules or more, or
+// granule is none of 8, 16, 32, 64. A few hundred bytes to 4 KiB of tables,
+// according to size; the rest follows the use.
+func NewTLSF(size, granule int) *TLSF {
+	if granule < 8 || granule > 64 || granule&(granule-1) != 0 || size < 0 || size/granule > maxGranules {
+		panic(fmt.Errorf("offset: NewTLSF(%d, %d): %w", size, granule, ErrInvalidSize))
+	}
+	t := &TLSF{
+		shift: uint(bits.TrailingZeros(uint(granule))),
+		total: uint(size / granule),
+		nodes: make([]tlsfNode, 1, 4),
+	}
+	t.heads = make([]uint32, tlsfClass(t.total)+1)
+	t.Reset()
+	return t
+}
+
+// Size is the number of offsets managed: a multiple of the granule.
+func (t *TLSF) Size() int { return int(t.total << (t.shift & 63)) }
+
+// Granule is the unit of placement: every block starts at a multiple of it.
+func (t *TLSF) Granule() int { return 1 << (t.shift & 63) }
+
+// FreeBytes is the number of offsets that are not live, slack included. O(1).
+func (t *TLSF) FreeBytes() int { return t.free }
+
+// Reset makes everything free again and keeps the tables. O(tables).
+func (t *TLSF) Reset() {
+	t.nodes = t.nodes[:1]
+	t.nodes[0] = tlsfNode{start: noStart}
+	t.spare = 0
+	clear(t.tags)
+	clear(t.heads)
+	t.lists = [16]uint64{}
+	t.summary = 0
+	t.starts.reset()
+	t.holes = nil
+	t.free = t.Size()
+	if t.total == 0 {
+		return
+	}
+	t.growTags(0)
+	k := t.newNode()
+	t.nodes[k] = tlsfNode{size: uint32(t.total) | freeBit}
+	t.tags[0] = k
+	t.starts.set(0)
+	t.link(k, tlsfClass(t.total))
+}
+
+// Reserve grows the tables for the given number of blocks, live and free, at
+// any place, so that no operation allocates until there are more.
+func (t *TLSF) Reserve(blocks int) {
+	if t.total > 0 {
+		t.growTags(t.total - 1)
+	}
+	blocks = int(min(uint(max(blocks, 0)), t.total))
+	if cap(t.nodes) <= blocks {
+		t.nodes = append(make([]tlsfNode, 0, blocks+1), t.nodes...)
+	}
+}
+
+// Allocate takes size bytes and returns the first offset, a multiple of the
+// granule, or -1 if size is not positive or no free block is sure to fit: one
+// whose class holds only blocks of size bytes or more, or the first block of
+// the highest class that is not empty. O(1); allocates only to grow a table.
+func (t *TLSF) Allocate(size int) int {
+	q := (uint(size) - 1) >> (t.shift & 63) // granules needed, less one
+	if q >= t.total {
+		return -1
+	}
+	c := t.search(q)
+	if c == 0 {
+		return -1
+	}
+	need := uint32(q + 1)
+	slack := need<<(t.shift&31) - uint32(size)
+	i := t.heads[c]
+	n := &t.nodes[i]
+	s := n.start
+	rest := n.size - need // keeps freeBit
+	t.free -= size
+	if rest == freeBit {
+		t.unlinkFirst(i, c)
+		n.size, n.prev = need, slack
+		return int(s) << (t.shift & 63)
+	}
+	k := t.spare
+	if k == 0 {
+		k = t.newNode()
+		n = &t.nodes[i]
+	} else {
+		t.spare = t.nodes[k].next
+	}
+	// The block keeps its node and its place in the list unless the cut
+	// changes its class: cutting from one large block costs no list step.
+	cut := s + need
+	n.start, n.size = cut, rest
+	t.nodes[k] = tlsfNode{start: s, size: need, prev: slack}
+	t.tags[s] = k
+	if uint(cut) >= uint(len(t.tags)) {
+		t.growTags(uint(cut))
+	}
+	t.tags[cut] = i
+	t.starts.set(uint(cut))
+	if d := tlsfClass(uint(rest &^ freeBit)); d != c {
+		t.unlinkFirst(i, c)
+		t.link(i, d)
+	}
+	if countSteps {
+		stepCount++
+	}
+	return int(s) << (t.shift & 63)
+}
+
+// Find returns what Allocate(size) would return and takes nothing. O(1).
+func (t *TLSF) Find(size int) int {
+	q := (uint(size) - 1) >> (t.shift & 63)
+	if q >= t.total {
+		return -1
+	}
+	c := t.search(q)
+	if c == 0 {
+		return -1
+	}
+	return int(t.nodes[t.heads[c]].start) << (t.shift & 63)
+}
+
+// Fits is the largest size that Allocate would serve now: the first block of
+// the highest class that is not empty, 0 if nothing is free. O(1).
+func (t *TLSF) Fits() int {
+	if t.summary == 0 {
+		return 0
+	}
+	return int(t.nodes[t.heads[t.topClass()]].size&^freeBit) << (t.shift & 63)
+}
+
+// AllocateAligned is Allocate with the first offset a multiple of align. It
+// returns -1 also if align is not a power of two. Up to the granule every
+// block is aligned; above, it looks at three blocks at most: the one Allocate
+// would take, one that has room for the worst gap, and the first of the
+// highest class. The gap before the block stays free. O(1).
+func (t *TLSF) AllocateAligned(size, align int) int {
+	if align <= 0 || align&(align-1) != 0 {
+		return -1
+	}
+	if uint(align)>>(t.shift&63) <= 1 {
+		return t.Allocate(size)
+	}
+	q := (uint(size) - 1) >> (t.shift & 63)
+	if q >= t.total {
+		return -1
+	}
+	need, step := q+1, uint(align)>>(t.shift&63)
+	c := t.search(q)
+	if c == 0 {
+		return -1
+	}
+	i := t.heads[c]
+	at, ok := t.alignedIn(i, need, step)
+	if !ok && q+step <= t.total {
+		if c = t.search(q + step - 1); c != 0 {
+			i = t.heads[c]
+			at, ok = t.alignedIn(i, need, step)
+		}
+	}
+	if !ok {
+		i = t.heads[t.topClass()]
+		at, ok = t.alignedIn(i, need, step)
+	}
+	if !ok {
+		return -1
+	}
+	t.carve(i, uint32(at), uint32(need))
+	t.nodes[t.tags[at]].prev = uint32(need<<(t.shift&63) - uint(size))
+	t.free -= size
+	return int(at << (t.shift & 63))
+}
+
+// alignedIn is the first multiple of step at which need granules lie within
+// free block i.
+func (t *TLSF) alignedIn(i uint32, need, step uint) (at uint, ok bool) {
+	n := &t.nodes[i]
+	start, size := uint(n.start), uint(n.size&^freeBit)
+	gap := -start & (step - 1)
+	return start + gap, gap < size && size-gap >= need
+}
+
+// carve makes the granules [at, at+need) of free block i a live block.
+func (t *TLSF) carve(i, at, need uint32) {
+	t.unlink(i)
+	n := &t.nodes[i]
+	gap := at - n.start
+	size := n.size &^ freeBit
+	n.size, n.prev = size, 0
+	if gap > 0 {
+		k := t.splitNode(i, at)
+		t.file(i)
+		i = k
+	}
+	if size-gap > need {
+		t.file(t.splitNode(i, at+need))
+	}
+}

@@ -1,0 +1,209 @@
+package offset
+
+// Free gives back [start, start+size): a block, or any part of one in any
+// order. Its whole granules merge with the free blocks beside them at once; a
+// granule freed in part follows with its last live byte.
+//
+// It refuses, with a *RangeError and no change of state, a range that holds a
+// byte that is not live (ErrDoubleFree, and the free run is named; the slack
+// behind a block counts as free), a range that leaves [0, Size()) or runs from
+// a block into the live block behind it (ErrNotOwned), and a size below 1
+// (ErrInvalidSize). O(1); allocates only to cut a block in two or more.
+func (t *TLSF) Free(start, size int) error {
+	g := uint(start) >> (t.shift & 63)
+	if g < uint(len(t.tags)) {
+		i := t.tags[g]
+		n := &t.nodes[i]
+		// start+size is what the caller says; only when it is this block's
+		// end to the byte can the two words of the node agree. The size of a
+		// free block is negative here.
+		q := (uint(size) - 1) >> (t.shift & 63)
+		slack := uint32((q+1)<<(t.shift&63) - uint(size))
+		if int(int32(n.size)) == int(q+1) && n.prev == slack && n.start == uint32(g) && uint(start) == g<<(t.shift&63) {
+			t.free += size
+			t.release(i)
+			return nil
+		}
+	}
+	return t.freePart(start, size)
+}
+
+// release makes live block i free and merges it with its neighbours.
+func (t *TLSF) release(i uint32) {
+	if countSteps {
+		stepCount++
+	}
+	nodes, tags := t.nodes, t.tags
+	n := &nodes[i]
+	g, size := n.start, n.size
+	end := g + size
+	// A tag left of g may be stale; a free block that ends at g is not.
+	var left, right uint32
+	if g > 0 {
+		left = tags[g-1]
+		if l := &nodes[left]; l.size < freeBit || l.start+l.size != g|freeBit {
+			left = 0
+		}
+	}
+	if uint(end) < uint(len(tags)) {
+		right = tags[end]
+		if nodes[right].size < freeBit {
+			right = 0
+		}
+	}
+	switch {
+	case left|right == 0:
+		n.size = size | freeBit
+		t.link(i, tlsfClass(uint(size)))
+		if uint(end) < uint(len(tags)) {
+			tags[end-1] = i
+		}
+		return
+	case right == 0:
+		t.starts.clear(uint(g))
+		t.resizeFree(left, nodes[left].size&^freeBit+size)
+		if uint(end) < uint(len(tags)) {
+			tags[end-1] = left
+		}
+	case left == 0:
+		r := &nodes[right]
+		t.starts.clear(uint(end))
+		t.resizeFree(right, r.size&^freeBit+size)
+		r.start = g
+		tags[g] = right
+	default:
+		more := nodes[right].size&^freeBit + size
+		end = g + more
+		t.starts.clear(uint(g))
+		t.starts.clear(uint(g + size))
+		t.unlink(right)
+		t.dropNode(right)
+		t.resizeFree(left, nodes[left].size&^freeBit+more)
+		if uint(end) < uint(len(tags)) {
+			tags[end-1] = left
+		}
+	}
+	t.dropNode(i)
+}
+
+// resizeFree gives free block i another size and files it anew if that changes
+// its class.
+func (t *TLSF) resizeFree(i, size uint32) {
+	n := &t.nodes[i]
+	c := tlsfClass(uint(size))
+	if tlsfClass(uint(n.size&^freeBit)) == c {
+		n.size = size | freeBit
+		return
+	}
+	t.unlink(i)
+	n.size = size | freeBit
+	t.link(i, c)
+}
+
+// file makes block i, which is in no list, free. Its neighbours are live.
+func (t *TLSF) file(i uint32) {
+	n := &t.nodes[i]
+	end := n.start + n.size
+	if uint(end) < uint(len(t.tags)) {
+		t.tags[end-1] = i
+	}
+	c := tlsfClass(uint(n.size))
+	n.size |= freeBit
+	t.link(i, c)
+}
+
+// splitNode cuts block i, which is in no list, before granule at and returns
+// the node of the right part. The dead bytes at either end stay at their end;
+// the parts are not joined.
+func (t *TLSF) splitNode(i, at uint32) uint32 {
+	if countSteps {
+		stepCount++
+	}
+	k := t.newNode()
+	n := &t.nodes[i]
+	t.nodes[k] = tlsfNode{start: at, size: n.start + n.size - at, prev: n.prev & (slackBits | joinRight)}
+	n.size = at - n.start
+	n.prev &= skipBits | joinLeft
+	t.growTags(uint(at))
+	t.tags[at] = k
+	t.starts.set(uint(at))
+	return k
+}
+
+// Resize changes the length of the live block [start, start+size) to newSize
+// where it lies: shorter gives the tail back, longer takes slack and then the
+// start of a free block behind it. It reports whether it did; false leaves
+// everything as it was: the range is not a whole block, newSize is not
+// positive, or there is no room. O(1).
+func (t *TLSF) Resize(start, size, newSize int) bool {
+	i, ok := t.whole(start)
+	if !ok || newSize <= 0 {
+		return false
+	}
+	lo, hi := t.liveRange(i)
+	if hi-lo != size {
+		return false
+	}
+	if newSize <= size {
+		return newSize == size || t.Free(start+newSize, size-newSize) == nil
+	}
+	n := &t.nodes[i]
+	end := uint(n.start + n.size)
+	room := int(end<<(t.shift&63)) - start
+	var right uint32
+	if end < uint(len(t.tags)) {
+		if right = t.tags[end]; t.nodes[right].size >= freeBit {
+			room += int(t.nodes[right].size&^freeBit) << (t.shift & 63)
+		}
+	}
+	if newSize > room {
+		return false
+	}
+	stop := (uint(start+newSize)-1)>>(t.shift&63) + 1
+	if stop > end {
+		t.carve(right, uint32(end), uint32(stop-end))
+		// carve may have moved the pool; the taken part joins its left.
+		n = &t.nodes[i]
+		t.starts.clear(end)
+		t.dropNode(t.tags[end])
+		n.size += uint32(stop - end)
+	}
+	n.prev = n.prev&^slackBits | uint32(int(stop<<(t.shift&63))-start-newSize)
+	t.free -= newSize - size
+	return true
+}
+
+// BlockSize is the length of the live block that starts at start, as it was
+// requested and less what was freed of its end. ok is false if no live block
+// starts there. O(1).
+func (t *TLSF) BlockSize(start int) (size int, ok bool) {
+	i, ok := t.whole(start)
+	if !ok {
+		return 0, false
+	}
+	lo, hi := t.liveRange(i)
+	return hi - lo, true
+}
+
+// whole is the live block that starts at start and is no part of a larger one.
+func (t *TLSF) whole(start int) (i uint32, ok bool) {
+	g := uint(start) >> (t.shift & 63)
+	if g >= uint(len(t.tags)) {
+		return 0, false
+	}
+	i = t.tags[g]
+	n := &t.nodes[i]
+	if n.start != uint32(g) || n.size >= freeBit || n.prev&(joinLeft|joinRight|holed) != 0 {
+		return 0, false
+	}
+	lo, _ := t.liveRange(i)
+	return i, lo == start
+}
+
+// liveRange is the run of live bytes of live block i, holes aside.
+func (t *TLSF) liveRange(i uint32) (lo, hi int) {
+	n := &t.nodes[i]
+	lo = int(n.start)<<(t.shift&63) + int(n.prev&skipBits>>skipShift)
+	hi = int(n.start+n.size)<<(t.shift&63) - int(n.prev&slackBits)
+	return lo, hi
+}

@@ -1,0 +1,214 @@
+package offset
+
+import "math/bits"
+
+// tlsfClass is the class of a free block of s granules: s itself below 64,
+// then 32 classes per power of two. The top six bits of s name the class, so
+// classes ascend with size and class(s-1)+1 is the lowest class that holds
+// only blocks of s granules or more.
+func tlsfClass(s uint) uint {
+	e := uint(bits.Len(s|32)) - 6
+	return e<<5 + s>>(e&31)
+}
+
+// search is the lowest class with a block of more than q granules for sure; if
+// there is none, the highest class when its first block happens to have them;
+// 0 otherwise.
+func (t *TLSF) search(q uint) uint {
+	c := tlsfClass(q) + 1
+	w := c >> 6
+	if m := t.lists[w&15] >> (c & 63); m != 0 {
+		return c + uint(bits.TrailingZeros64(m))
+	}
+	if m := t.summary >> ((w + 1) & 31); m != 0 {
+		w += 1 + uint(bits.TrailingZeros(m))
+		return w<<6 + uint(bits.TrailingZeros64(t.lists[w&15]))
+	}
+	if t.summary != 0 {
+		if c = t.topClass(); uint(t.nodes[t.heads[c]].size&^freeBit) > q {
+			return c
+		}
+	}
+	return 0
+}
+
+// topClass is the highest class that holds something. Requires summary != 0.
+func (t *TLSF) topClass() uint {
+	w := uint(bits.Len(t.summary)) - 1
+	return w<<6 + uint(bits.Len64(t.lists[w&15])) - 1
+}
+
+// link puts free block i first in the list of class c.
+func (t *TLSF) link(i uint32, c uint) {
+	if countSteps {
+		stepCount++
+	}
+	h := t.heads[c]
+	n := &t.nodes[i]
+	n.next, n.prev = h, 0
+	t.heads[c] = i
+	if h != 0 {
+		t.nodes[h].prev = i
+		return
+	}
+	t.lists[c>>6&15] |= 1 << (c & 63)
+	t.summary |= 1 << (c >> 6 & 31)
+}
+
+// unlinkFirst takes i, the first of the list of class c, out of it.
+func (t *TLSF) unlinkFirst(i uint32, c uint) {
+	if countSteps {
+		stepCount++
+	}
+	next := t.nodes[i].next
+	t.heads[c] = next
+	if next != 0 {
+		t.nodes[next].prev = 0
+		return
+	}
+	w := c >> 6
+	if t.lists[w&15] &^= 1 << (c & 63); t.lists[w&15] == 0 {
+		t.summary &^= 1 << (w & 31)
+	}
+}
+
+// unlink takes free block i out of its list.
+func (t *TLSF) unlink(i uint32) {
+	n := &t.nodes[i]
+	if n.prev == 0 {
+		t.unlinkFirst(i, tlsfClass(uint(n.size&^freeBit)))
+		return
+	}
+	if countSteps {
+		stepCount++
+	}
+	t.nodes[n.prev].next = n.next
+	if n.next != 0 {
+		t.nodes[n.next].prev = n.prev
+	}
+}
+
+// newNode takes a node from the spare list or, when that is empty, the pool.
+func (t *TLSF) newNode() uint32 {
+	k := t.spare
+	if k != 0 {
+		t.spare = t.nodes[k].next
+		return k
+	}
+	t.nodes = append(t.nodes, tlsfNode{})
+	return uint32(len(t.nodes) - 1)
+}
+
+// dropNode gives node i back to the spare list.
+func (t *TLSF) dropNode(i uint32) {
+	t.nodes[i] = tlsfNode{start: noStart, next: t.spare}
+	t.spare = i
+}
+
+// growTags makes room for a block that starts at granule g. Doubling keeps the
+// cost per granule constant, and a range that is never used has no table.
+func (t *TLSF) growTags(g uint) {
+	if g < uint(len(t.tags)) {
+		return
+	}
+	n := min(max(2*uint(len(t.tags)), g+1, 64), t.total)
+	t.tags = append(make([]uint32, 0, n), t.tags...)[:n]
+	t.starts.grow(n)
+}
+
+// startSet is a set of granules that finds the nearest member at or below a
+// given one in as many steps as it has levels: bit g of the lowest level is
+// granule g, bit w of a level above is word w of the level below.
+type startSet struct {
+	words []uint64
+	upper [][]uint64
+}
+
+// grow makes room for the granules below n.
+func (s *startSet) grow(n uint) {
+	size := (n + 63) / 64
+	s.words = append(make([]uint64, 0, size), s.words...)[:size]
+	s.upper = nil
+	for below := s.words; len(below) > 1; {
+		level := make([]uint64, (len(below)+63)/64)
+		for w, word := range below {
+			if word != 0 {
+				level[w>>6] |= 1 << (w & 63)
+			}
+		}
+		s.upper = append(s.upper, level)
+		below = level
+	}
+}
+
+// reset empties the set.
+func (s *startSet) reset() {
+	clear(s.words)
+	for _, level := range s.upper {
+		clear(level)
+	}
+}
+
+// set adds granule g.
+func (s *startSet) set(g uint) {
+	w := &s.words[g>>6]
+	old := *w
+	*w = old | 1<<(g&63)
+	if old == 0 {
+		s.setUpper(g >> 6)
+	}
+}
+
+func (s *startSet) setUpper(g uint) {
+	for _, level := range s.upper {
+		old := level[g>>6]
+		level[g>>6] = old | 1<<(g&63)
+		if old != 0 {
+			return
+		}
+		g >>= 6
+	}
+}
+
+// clear removes granule g.
+func (s *startSet) clear(g uint) {
+	w := &s.words[g>>6]
+	*w &^= 1 << (g & 63)
+	if *w == 0 {
+		s.clearUpper(g >> 6)
+	}
+}
+
+func (s *startSet) clearUpper(g uint) {
+	for _, level := range s.upper {
+		level[g>>6] &^= 1 << (g & 63)
+		if level[g>>6] != 0 {
+			return
+		}
+		g >>= 6
+	}
+}
+
+// floor is the largest member that is not above g. Requires that 0 is one.
+func (s *startSet) floor(g uint) uint {
+	if g >= uint(len(s.words))<<6 {
+		g = uint(len(s.words))<<6 - 1
+	}
+	if m := s.words[g>>6] << (63 - g&63); m != 0 {
+		return g - uint(bits.LeadingZeros64(m))
+	}
+	for i, level := range s.upper {
+		g >>= 6
+		// Word g of the level below has nothing: look strictly below it.
+		m := level[g>>6] & (1<<(g&63) - 1)
+		if m == 0 {
+			continue
+		}
+		g = g&^63 + uint(bits.Len64(m)) - 1
+		for ; i > 0; i-- {
+			g = g<<6 + uint(bits.Len64(s.upper[i-1][g])) - 1
+		}
+		return g<<6 + uint(bits.Len64(s.words[g])) - 1
+	}
+	return 0
+}

@@ -1,0 +1,212 @@
+package offset
+
+import "math/bits"
+
+// freePart frees a range that is not a plain whole block, or says why not.
+//
+// A range whose bytes are all live lies in one block, or in a few joined ones:
+// a joined chain alternates with granules that have a hole, and a range may
+// reach into such a granule but not across it. So the loops below run at most
+// three times.
+func (t *TLSF) freePart(start, size int) error {
+	if size <= 0 {
+		return &RangeError{Range: Block{start, start}, Err: ErrInvalidSize}
+	}
+	if start < 0 || size > t.Size() || start > t.Size()-size {
+		end := start + size
+		if end < start {
+			end = maxInt
+		}
+		return &RangeError{Range: Block{start, end}, Err: ErrNotOwned}
+	}
+	end := start + size
+	if err := t.checkLive(start, end); err != nil {
+		return err
+	}
+	for pos := start; pos < end; {
+		i := t.blockAt(pos)
+		n := &t.nodes[i]
+		stop := min(end, int(n.start+n.size)<<(t.shift&63))
+		t.freeWithin(i, pos, stop)
+		pos = stop
+	}
+	t.free += size
+	return nil
+}
+
+const maxInt = int(^uint(0) >> 1)
+
+// blockAt is the block, live or free, that holds offset pos.
+func (t *TLSF) blockAt(pos int) uint32 {
+	return t.tags[t.starts.floor(uint(pos)>>(t.shift&63))]
+}
+
+// checkLive returns the reason why [start, end) cannot be freed, if any.
+func (t *TLSF) checkLive(start, end int) error {
+	for pos := start; ; {
+		if countSteps {
+			stepCount++
+		}
+		i := t.blockAt(pos)
+		n := &t.nodes[i]
+		first, last := int(n.start)<<(t.shift&63), int(n.start+n.size)<<(t.shift&63)
+		if n.size >= freeBit {
+			return &RangeError{Block{start, end}, Block{first, first + int(n.size&^freeBit)<<(t.shift&63)}, ErrDoubleFree}
+		}
+		if dead, ok := t.deadIn(i, pos, min(end, last)); ok {
+			return &RangeError{Block{start, end}, dead, ErrDoubleFree}
+		}
+		if end <= last {
+			return nil
+		}
+		pos = last
+		if n.prev&joinRight != 0 {
+			continue
+		}
+		i = t.tags[pos>>(t.shift&63)]
+		if t.nodes[i].size >= freeBit {
+			continue
+		}
+		if dead, ok := t.deadIn(i, pos, pos+1); ok {
+			return &RangeError{Block{start, end}, dead, ErrDoubleFree}
+		}
+		return &RangeError{Range: Block{start, end}, Err: ErrNotOwned}
+	}
+}
+
+// deadIn is the first run of dead bytes of live block i that [lo, hi) touches.
+func (t *TLSF) deadIn(i uint32, lo, hi int) (Block, bool) {
+	n := &t.nodes[i]
+	first, last := int(n.start)<<(t.shift&63), int(n.start+n.size)<<(t.shift&63)
+	if n.prev&holed == 0 {
+		liveLo, liveHi := t.liveRange(i)
+		switch {
+		case lo < liveLo:
+			return Block{first, liveLo}, true
+		case hi > liveHi:
+			return Block{liveHi, last}, true
+		}
+		return Block{}, false
+	}
+	live := t.holes[n.start]
+	dead := t.mask(lo, hi) &^ live
+	if dead == 0 {
+		return Block{}, false
+	}
+	at := bits.TrailingZeros64(dead)
+	from := bits.Len64(live & (1<<at - 1))
+	to := min(at+bits.TrailingZeros64(live>>at), t.Granule())
+	return Block{first + from, first + to}, true
+}
+
+// mask is the bytes [lo, hi) as bits of the granule they lie in.
+func (t *TLSF) mask(lo, hi int) uint64 {
+	g := t.Granule() - 1
+	return (1<<(hi-lo) - 1) << (lo & g)
+}
+
+// freeWithin frees [lo, hi), live bytes of live block i. What it leaves of the
+// block is one block, two, or a granule with a hole between two joined blocks.
+func (t *TLSF) freeWithin(i uint32, lo, hi int) {
+	if t.nodes[i].prev&holed != 0 {
+		t.setLive(i, t.holes[t.nodes[i].start]&^t.mask(lo, hi))
+		return
+	}
+	liveLo, liveHi := t.liveRange(i)
+	up := uint32((uint(lo) + uint(t.Granule()) - 1) >> (t.shift & 63)) // first granule from lo on
+	down := uint32(uint(hi) >> (t.shift & 63))                         // the granule that holds hi
+	switch {
+	case lo == liveLo && hi == liveHi:
+		t.cutLeft(i)
+		t.cutRight(i)
+		t.release(i)
+	case lo == liveLo:
+		t.cutLeft(i)
+		if down > t.nodes[i].start {
+			k := t.splitNode(i, down)
+			t.release(i)
+			i = k
+		}
+		n := &t.nodes[i]
+		n.prev = n.prev&^skipBits | uint32(hi&(t.Granule()-1))<<skipShift
+	case hi == liveHi:
+		t.cutRight(i)
+		if n := &t.nodes[i]; up < n.start+n.size {
+			t.release(t.splitNode(i, up))
+		}
+		n := &t.nodes[i]
+		n.prev = n.prev&^slackBits | uint32(-lo&(t.Granule()-1))
+	case up <= down:
+		k := t.splitNode(i, down)
+		t.nodes[k].prev |= uint32(hi&(t.Granule()-1)) << skipShift
+		if up < down {
+			t.release(t.splitNode(i, up))
+		}
+		t.nodes[i].prev |= uint32(-lo & (t.Granule() - 1))
+	default:
+		t.punch(i, down, t.mask(lo, hi))
+	}
+}
+
+// punch makes a hole in granule g of block i: g becomes a block of its own,
+// joined to what is left of the block on either side.
+func (t *TLSF) punch(i, g uint32, hole uint64) {
+	if n := &t.nodes[i]; g > n.start {
+		k := t.splitNode(i, g)
+		t.nodes[i].prev |= joinRight
+		t.nodes[k].prev |= joinLeft
+		i = k
+	}
+	if t.nodes[i].size > 1 {
+		k := t.splitNode(i, g+1)
+		t.nodes[i].prev |= joinRight
+		t.nodes[k].prev |= joinLeft
+	}
+	lo, hi := t.liveRange(i)
+	t.nodes[i].prev = t.nodes[i].prev&(joinLeft|joinRight) | holed
+	if t.holes == nil {
+		t.holes = make(map[uint32]uint64)
+	}
+	t.holes[g] = t.mask(lo, hi) &^ hole
+}
+
+// setLive gives block i, one granule with a hole, the live bytes of the mask:
+// none makes it free, one run makes it a plain block.
+func (t *TLSF) setLive(i uint32, live uint64) {
+	n := &t.nodes[i]
+	from, to := bits.TrailingZeros64(live), bits.Len64(live)
+	if from > 0 {
+		t.cutLeft(i)
+	}
+	if to < t.Granule() {
+		t.cutRight(i)
+	}
+	switch {
+	case live == 0:
+		delete(t.holes, n.start)
+		t.release(i)
+	case bits.OnesCount64(live) == to-from:
+		delete(t.holes, n.start)
+		n.prev = n.prev&(joinLeft|joinRight) | uint32(from)<<skipShift | uint32(t.Granule()-to)
+	default:
+		t.holes[n.start] = live
+	}
+}
+
+// cutLeft ends the junction of block i with the block on its left.
+func (t *TLSF) cutLeft(i uint32) {
+	n := &t.nodes[i]
+	if n.prev&joinLeft != 0 {
+		n.prev &^= joinLeft
+		t.nodes[t.tags[t.starts.floor(uint(n.start)-1)]].prev &^= joinRight
+	}
+}
+
+// cutRight ends the junction of block i with the block on its right.
+func (t *TLSF) cutRight(i uint32) {
+	n := &t.nodes[i]
+	if n.prev&joinRight != 0 {
+		n.prev &^= joinRight
+		t.nodes[t.tags[n.start+n.size]].prev &^= joinLeft
+	}
+}
