@@ -1,0 +1,123 @@
+// Package compare measures allocators against each other in one run: each has
+// its turn, again and again, so that a slow moment of the machine hits all of
+// them, and medians are what is compared.
+package compare
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/gomem-go/gomem/bench/native"
+	"github.com/gomem-go/gomem/bench/rival"
+	"github.com/gomem-go/gomem/internal/trace"
+)
+
+// Reference is the allocator that ratios are taken against, when it is there.
+const Reference = "mimalloc (C)"
+
+// Row is one allocator's result, in ns per operation.
+type Row struct {
+	Impl         string
+	Best, Median float64
+	// Ratio is Median over the reference's Median.
+	Ratio float64
+}
+
+// TraceName returns the name of a trace's file without its extensions.
+func TraceName(path string) string {
+	name, _, _ := strings.Cut(filepath.Base(path), ".")
+	return name
+}
+
+// turnOps is the least number of operations in a turn: about 20 ms of the
+// fastest allocator.
+const turnOps = 2_000_000
+
+// Trace replays t through the allocators named and the C variants. Each has
+// passes turns of several rounds, of which the median counts; a round before
+// each turn is not counted.
+func Trace(ctx context.Context, t *trace.Trace, names []string, variants []native.Variant, passes int) ([]Row, error) {
+	rounds := max(5, turnOps/max(len(t.Ops), 1))
+	type entry struct {
+		name    string
+		turn    func() (rival.Timing, error)
+		best    []float64
+		medians []float64
+	}
+	var entries []*entry
+	binary := native.Encode(t)
+	for _, v := range variants {
+		entries = append(entries, &entry{name: v.Name + " (C)", turn: func() (rival.Timing, error) {
+			best, median, err := v.Run(ctx, binary, rounds)
+			return rival.Timing{Best: best, Median: median}, err
+		}})
+	}
+	for _, name := range names {
+		r := rival.New(name, len(t.Sizes))
+		if r == nil {
+			return nil, fmt.Errorf("no allocator %q", name)
+		}
+		defer r.Close()
+		r.Round(t)
+		entries = append(entries, &entry{name: name, turn: func() (rival.Timing, error) {
+			// What an allocator before this one left for the collector is not
+			// for this one to pay.
+			runtime.GC()
+			r.Round(t)
+			return rival.Measure(r, t, rounds), nil
+		}})
+	}
+	for range passes {
+		for _, e := range entries {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			timing, err := e.turn()
+			if err != nil {
+				return nil, err
+			}
+			e.best = append(e.best, timing.Best)
+			e.medians = append(e.medians, timing.Median)
+		}
+	}
+	var rows []Row
+	for _, e := range entries {
+		rows = append(rows, Row{Impl: e.name, Best: slices.Min(e.best), Median: rival.Summarize(e.medians).Median})
+	}
+	setRatios(rows)
+	return rows, nil
+}
+
+func setRatios(rows []Row) {
+	if len(rows) == 0 {
+		return
+	}
+	reference := rows[0].Median
+	for _, r := range rows {
+		if r.Impl == Reference {
+			reference = r.Median
+		}
+	}
+	for i := range rows {
+		rows[i].Ratio = rows[i].Median / reference
+	}
+}
+
+// Print writes rows as a table, the fastest median first.
+func Print(w io.Writer, rows []Row) {
+	rows = slices.SortedFunc(slices.Values(rows), func(a, b Row) int {
+		if a.Median < b.Median {
+			return -1
+		}
+		return 1
+	})
+	fmt.Fprintf(w, "  %-18s %9s %9s %7s\n", "impl", "median", "best", "ratio")
+	for _, r := range rows {
+		fmt.Fprintf(w, "  %-18s %9.1f %9.1f %7.2f\n", r.Impl, r.Median, r.Best, r.Ratio)
+	}
+}

@@ -1,0 +1,109 @@
+package rival
+
+import (
+	"math/bits"
+	"sync"
+
+	"github.com/gomem-go/gomem/internal/trace"
+	"github.com/valyala/bytebufferpool"
+	"google.golang.org/grpc/mem"
+)
+
+// syncPools is the pool that most Go programs write themselves: one sync.Pool
+// for each power of two.
+type syncPools [32]sync.Pool
+
+func (p *syncPools) get(n int) *[]byte {
+	class := bits.Len(uint(n - 1))
+	if b, ok := p[class].Get().(*[]byte); ok {
+		*b = (*b)[:n]
+		return b
+	}
+	b := make([]byte, n, 1<<class)
+	return &b
+}
+
+func (p *syncPools) put(b *[]byte) { p[bits.Len(uint(cap(*b)-1))].Put(b) }
+
+type syncPoolReplayer struct {
+	pools  syncPools
+	blocks []*[]byte
+}
+
+func newSyncPool(blocks int) Replayer { return &syncPoolReplayer{blocks: make([]*[]byte, blocks)} }
+
+func (r *syncPoolReplayer) Name() string { return "syncpool" }
+func (r *syncPoolReplayer) Close()       { clear(r.blocks) }
+
+func (r *syncPoolReplayer) Round(t *trace.Trace) {
+	pools, blocks, next := &r.pools, r.blocks, 0
+	for _, op := range t.Ops {
+		if op&trace.FreeBit != 0 {
+			pools.put(blocks[op&^trace.FreeBit])
+			continue
+		}
+		b := pools.get(int(op))
+		(*b)[0] = 1
+		blocks[next] = b
+		next++
+	}
+}
+
+type grpcReplayer struct {
+	pool   mem.BufferPool
+	blocks []*[]byte
+}
+
+func newGRPC(blocks int) Replayer {
+	return &grpcReplayer{mem.DefaultBufferPool(), make([]*[]byte, blocks)}
+}
+
+func (r *grpcReplayer) Name() string { return "grpc" }
+func (r *grpcReplayer) Close()       { clear(r.blocks) }
+
+func (r *grpcReplayer) Round(t *trace.Trace) {
+	pool, blocks, next := r.pool, r.blocks, 0
+	for _, op := range t.Ops {
+		if op&trace.FreeBit != 0 {
+			pool.Put(blocks[op&^trace.FreeBit])
+			continue
+		}
+		b := pool.Get(int(op))
+		(*b)[0] = 1
+		blocks[next] = b
+		next++
+	}
+}
+
+// byteBufferReplayer uses a pool that knows no sizes: a buffer that comes back
+// too small is grown by make.
+type byteBufferReplayer struct {
+	pool   bytebufferpool.Pool
+	blocks []*bytebufferpool.ByteBuffer
+}
+
+func newByteBufferPool(blocks int) Replayer {
+	return &byteBufferReplayer{blocks: make([]*bytebufferpool.ByteBuffer, blocks)}
+}
+
+func (r *byteBufferReplayer) Name() string { return "bytebufferpool" }
+func (r *byteBufferReplayer) Close()       { clear(r.blocks) }
+
+func (r *byteBufferReplayer) Round(t *trace.Trace) {
+	pool, blocks, next := &r.pool, r.blocks, 0
+	for _, op := range t.Ops {
+		if op&trace.FreeBit != 0 {
+			pool.Put(blocks[op&^trace.FreeBit])
+			continue
+		}
+		b := pool.Get()
+		if cap(b.B) < int(op) {
+			b.B = make([]byte, op)
+		} else {
+			b.B = b.B[:op]
+		}
+		b.B[0] = 1
+		blocks[next] = b
+		next++
+	}
+}
