@@ -1,0 +1,144 @@
+package backing_test
+
+import (
+	"errors"
+	"math"
+	"sync"
+	"testing"
+	"unsafe"
+
+	"github.com/gomem-go/gomem/backing"
+)
+
+var sources = []struct {
+	name string
+	src  backing.Source
+}{
+	{"heap", backing.Heap()},
+	{"mmap", backing.Mmap()},
+	{"huge", backing.Mmap(backing.HugePages())},
+	{"populate", backing.Mmap(backing.Populate())},
+	{"guard", backing.Mmap(backing.GuardPages())},
+	{"guard+huge", backing.Mmap(backing.GuardPages(), backing.HugePages(), backing.Populate())},
+	{"faulty", backing.NewFaulty(backing.Mmap())},
+}
+
+func TestMapContract(t *testing.T) {
+	for _, s := range sources {
+		t.Run(s.name, func(t *testing.T) {
+			page := s.src.PageSize()
+			if page <= 0 || page&(page-1) != 0 {
+				t.Fatalf("PageSize() = %d, want a power of two", page)
+			}
+			for _, size := range []int{1, 100, page - 1, page, page + 1, 1 << 20, 3<<20 + 5} {
+				mem, err := s.src.Map(size)
+				if err != nil {
+					t.Fatalf("Map(%d): %v", size, err)
+				}
+				if len(mem) != size || cap(mem) != size {
+					t.Errorf("Map(%d): len %d cap %d", size, len(mem), cap(mem))
+				}
+				if at := uintptr(unsafe.Pointer(&mem[0])); at%uintptr(page) != 0 {
+					t.Errorf("Map(%d): %#x is not on a page", size, at)
+				}
+				for i, b := range mem {
+					if b != 0 {
+						t.Fatalf("Map(%d): byte %d is %#x, want 0", size, i, b)
+					}
+					mem[i] = 0xa5
+				}
+				if err := s.src.Release(mem); err != nil {
+					t.Errorf("Release: %v", err)
+				}
+				for i, b := range mem {
+					if b != 0 && b != 0xa5 {
+						t.Fatalf("after Release byte %d is %#x, want 0 or as before", i, b)
+					}
+				}
+				if err := s.src.Unmap(mem); err != nil {
+					t.Errorf("Unmap(%d bytes): %v", size, err)
+				}
+			}
+		})
+	}
+}
+
+func TestMapSizes(t *testing.T) {
+	for _, s := range sources {
+		t.Run(s.name, func(t *testing.T) {
+			for _, size := range []int{0, -1, math.MinInt} {
+				if mem, err := s.src.Map(size); mem != nil || !errors.Is(err, backing.ErrInvalidSize) {
+					t.Errorf("Map(%d) = %d bytes, %v; want ErrInvalidSize", size, len(mem), err)
+				}
+			}
+			for _, size := range []int{math.MaxInt, math.MaxInt - 1, math.MaxInt - 4096} {
+				if mem, err := s.src.Map(size); mem != nil || !errors.Is(err, backing.ErrOutOfMemory) {
+					t.Errorf("Map(%d) = %d bytes, %v; want ErrOutOfMemory", size, len(mem), err)
+				}
+			}
+		})
+	}
+}
+
+// A source is called from many goroutines; each mapping belongs to one.
+func TestConcurrentMap(t *testing.T) {
+	for _, s := range sources {
+		t.Run(s.name, func(t *testing.T) {
+			var wg sync.WaitGroup
+			for g := range 8 {
+				wg.Go(func() {
+					for i := range 30 {
+						mem, err := s.src.Map(8192 + i)
+						if err != nil {
+							t.Errorf("Map: %v", err)
+							return
+						}
+						for j := range mem {
+							mem[j] = byte(g)
+						}
+						for j, b := range mem {
+							if b != byte(g) {
+								t.Errorf("byte %d is %d, want %d: two goroutines share memory", j, b, g)
+								return
+							}
+						}
+						if err := s.src.Unmap(mem); err != nil {
+							t.Errorf("Unmap: %v", err)
+						}
+					}
+				})
+			}
+			wg.Wait()
+		})
+	}
+}
+
+func TestHeapUnmapRefusesWhatIsNoMapping(t *testing.T) {
+	src := backing.Heap()
+	mem, err := src.Map(4096)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range [][]byte{nil, mem[:0], mem[1:]} {
+		if err := src.Unmap(bad); !errors.Is(err, backing.ErrNotMapped) {
+			t.Errorf("Unmap(%d bytes) = %v, want ErrNotMapped", len(bad), err)
+		}
+	}
+}
+
+func BenchmarkMapUnmap(b *testing.B) {
+	for _, s := range sources[:2] {
+		b.Run("src="+s.name+"/size=1MiB", func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				mem, err := s.src.Map(1 << 20)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if err := s.src.Unmap(mem); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,124 @@
+package backing_test
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+
+	"github.com/gomem-go/gomem/backing"
+)
+
+func Example() {
+	src := backing.Mmap()
+	mem, err := src.Map(1 << 20)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	copy(mem, "off the Go heap")
+	fmt.Println(len(mem), cap(mem), string(mem[:15]))
+	fmt.Println(src.Unmap(mem))
+	// Output:
+	// 1048576 1048576 off the Go heap
+	// <nil>
+}
+
+func ExampleHeap() {
+	src := backing.Heap()
+	mem, err := src.Map(100)
+	fmt.Println(src.Name(), len(mem), err)
+	_, err = src.Map(-1)
+	fmt.Println(errors.Is(err, backing.ErrInvalidSize))
+	// Output:
+	// heap 100 <nil>
+	// true
+}
+
+func ExampleMmap() {
+	src := backing.Mmap(backing.HugePages(), backing.Populate())
+	mem, err := src.Map(4 << 20)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(len(mem), src.Unmap(mem))
+	// Output: 4194304 <nil>
+}
+
+func ExampleLocked() {
+	src := backing.Mmap(backing.Locked())
+	mem, err := src.Map(4096)
+	if errors.Is(err, backing.ErrOutOfMemory) {
+		// Beyond the limit on locked memory: present now, but it may be paged out.
+		src = backing.Mmap(backing.Populate())
+		mem, err = src.Map(4096)
+	}
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	mem[0] = 1 // waits for no page
+	fmt.Println(mem[0], src.Unmap(mem))
+	// Output: 1 <nil>
+}
+
+func ExampleGuardPages() {
+	src := backing.Mmap(backing.GuardPages())
+	mem, err := src.Map(1 << 16)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	// An access just before or behind mem would end the program.
+	fmt.Println(len(mem), src.Unmap(mem))
+	// Output: 65536 <nil>
+}
+
+func ExampleProtector() {
+	src := backing.Mmap()
+	mem, err := src.Map(1 << 16)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if p, ok := src.(backing.Protector); ok {
+		fmt.Println(p.Protect(mem), p.Unprotect(mem)) // between the two any access faults
+	} else {
+		fmt.Println("<nil> <nil>")
+	}
+	fmt.Println(src.Unmap(mem))
+	// Output:
+	// <nil> <nil>
+	// <nil>
+}
+
+func ExamplePoison() {
+	mem, err := backing.Heap().Map(64)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	backing.Poison(mem) // under -asan any access would now be reported
+	backing.Unpoison(mem)
+	fmt.Println(mem[0])
+	// Output: 0
+}
+
+func ExampleFaulty() {
+	src := backing.NewFaulty(backing.Heap())
+	src.Fail(backing.OpMap, 2, syscall.EINVAL) // the second call from now
+
+	mem, err := src.Map(4096)
+	fmt.Println(len(mem), err)
+	_, err = src.Map(4096)
+	fmt.Println(errors.Is(err, backing.ErrOutOfMemory), errors.Is(err, syscall.EINVAL))
+
+	mappings, bytes := src.Live()
+	fmt.Println(mappings, bytes)
+	fmt.Println(src.Unmap(mem), src.Unmap(mem))
+	// Output:
+	// 4096 <nil>
+	// true true
+	// 1 4096
+	// <nil> unmap 4096 bytes: not a mapping
+}

@@ -1,0 +1,113 @@
+package backing_test
+
+import (
+	"errors"
+	"syscall"
+	"testing"
+
+	"github.com/gomem-go/gomem/backing"
+)
+
+func TestFaultyFailsTheCallAskedFor(t *testing.T) {
+	f := backing.NewFaulty(backing.Heap())
+	f.Fail(backing.OpMap, 3, syscall.EINVAL)
+	var mems [][]byte
+	for call := 1; call <= 4; call++ {
+		mem, err := f.Map(4096)
+		if (call == 3) != (err != nil) {
+			t.Fatalf("Map call %d: error %v", call, err)
+		}
+		if err != nil {
+			if !errors.Is(err, backing.ErrOutOfMemory) || !errors.Is(err, syscall.EINVAL) {
+				t.Errorf("Map: %v wraps not both ErrOutOfMemory and the errno", err)
+			}
+			continue
+		}
+		mems = append(mems, mem)
+	}
+	if n, bytes := f.Live(); n != 3 || bytes != 3*4096 {
+		t.Errorf("Live() = %d mappings, %d bytes", n, bytes)
+	}
+	f.FailFrom(backing.OpUnmap, 2, syscall.EINVAL)
+	for i, mem := range mems {
+		if err := f.Unmap(mem); (i >= 1) != errors.Is(err, syscall.EINVAL) {
+			t.Errorf("Unmap call %d: %v", i+1, err)
+		}
+	}
+	if n, _ := f.Live(); n != 2 {
+		t.Errorf("%d live after two refused unmaps, want 2", n)
+	}
+	f.Fail(backing.OpUnmap, 0, nil)
+	for _, mem := range mems[1:] {
+		if err := f.Unmap(mem); err != nil {
+			t.Errorf("Unmap once the fault is withdrawn: %v", err)
+		}
+	}
+	if n, bytes := f.Live(); n != 0 || bytes != 0 {
+		t.Errorf("Live() = %d, %d at the end", n, bytes)
+	}
+	if m, u := f.Calls(backing.OpMap), f.Calls(backing.OpUnmap); m != 4 || u != 5 {
+		t.Errorf("Calls: %d maps, %d unmaps; want 4, 5", m, u)
+	}
+}
+
+func TestFaultyRelease(t *testing.T) {
+	f := backing.NewFaulty(backing.Heap())
+	mem, err := f.Map(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Fail(backing.OpRelease, 1, nil)
+	if err := f.Release(mem); !errors.Is(err, backing.ErrOutOfMemory) {
+		t.Errorf("Release with the default fault: %v", err)
+	}
+	if err := f.Release(mem); err != nil {
+		t.Errorf("second Release: %v", err)
+	}
+	if n := f.Calls(backing.OpRelease); n != 2 {
+		t.Errorf("%d Release calls counted, want 2", n)
+	}
+}
+
+func TestFaultyRefusesWrongUnmaps(t *testing.T) {
+	f := backing.NewFaulty(backing.Heap())
+	mem, err := f.Map(8192)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range [][]byte{nil, mem[:4096], mem[4096:], make([]byte, 10)} {
+		if err := f.Unmap(bad); !errors.Is(err, backing.ErrNotMapped) {
+			t.Errorf("Unmap(%d bytes) = %v, want ErrNotMapped", len(bad), err)
+		}
+	}
+	if err := f.Unmap(mem); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Unmap(mem); !errors.Is(err, backing.ErrNotMapped) {
+		t.Errorf("second Unmap = %v, want ErrNotMapped", err)
+	}
+}
+
+func TestFaultyProtect(t *testing.T) {
+	f := backing.NewFaulty(backing.Heap())
+	mem, err := f.Map(8192)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Protect(mem); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("Protect over the heap = %v, want ErrUnsupported", err)
+	}
+	if err := f.Unprotect(mem); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("Unprotect over the heap = %v, want ErrUnsupported", err)
+	}
+}
+
+func TestOpString(t *testing.T) {
+	for op, want := range map[backing.Op]string{
+		backing.OpMap: "Map", backing.OpUnmap: "Unmap", backing.OpRelease: "Release", 7: "Op(7)",
+	} {
+		if got := op.String(); got != want {
+			t.Errorf("Op(%d).String() = %q, want %q", int(op), got, want)
+		}
+	}
+}
