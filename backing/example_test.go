@@ -58,8 +58,11 @@ func ExampleLocked() {
 		return
 	}
 	mem[0] = 1 // waits for no page
-	fmt.Println(mem[0], src.Unmap(mem))
-	// Output: 1 <nil>
+	fmt.Println(mem[0])
+	fmt.Println(src.Unmap(mem))
+	// Output:
+	// 1
+	// <nil>
 }
 
 func ExampleGuardPages() {
