@@ -45,7 +45,7 @@ func TestDecodeClosesTheTrace(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if want := []uint32{100, 1, 7, FreeBit | 1, FreeBit | 0, FreeBit | 2}; !slices.Equal(got.Ops, want) {
+			if want := []uint32{100, 1, 7, FreeBit | 1, FreeBit, FreeBit | 2}; !slices.Equal(got.Ops, want) {
 				t.Errorf("Ops = %x, want %x", got.Ops, want)
 			}
 			if want := []uint32{100, 1, 7}; !slices.Equal(got.Sizes, want) {
@@ -123,7 +123,7 @@ func TestReadFileNamesTheFile(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	f.Add(encode(100, FreeBit|0, 5))
+	f.Add(encode(100, FreeBit, 5))
 	f.Add([]byte("malloc 0 100\nfree 0\n"))
 	f.Add(compress(f, encode(9)))
 	limits := Limits{Ops: 1 << 16, Live: 1 << 40}
