@@ -1,0 +1,39 @@
+package gomem
+
+import (
+	"errors"
+	"fmt"
+)
+
+// The errors of [BufReader] beside those of its source; compare with errors.Is.
+var (
+	// ErrRecycled: the reader has no source. It was recycled, or never given one.
+	ErrRecycled = errors.New("reader was recycled or has no source")
+	// ErrTooLong: the input exceeds a limit of the reader; comes as a [*LimitError].
+	ErrTooLong = errors.New("input exceeds a limit of the reader")
+	// ErrInvalidRead: the source returned a count outside [0, len(p)].
+	ErrInvalidRead = errors.New("source returned an invalid count from Read")
+	// ErrInvalidWrite: a writer returned a count outside [0, len(p)].
+	ErrInvalidWrite = errors.New("writer returned an invalid count from Write")
+	// ErrInvalidUnread: there is no byte that UnreadByte could put back.
+	ErrInvalidUnread = errors.New("no byte to unread")
+	// ErrOverflow: the number read does not fit the result type.
+	ErrOverflow = errors.New("number does not fit the result")
+)
+
+// LimitError says which limit of a [BufReader] the input exceeds. Nothing was
+// consumed and nothing was allocated for the part beyond the limit.
+type LimitError struct {
+	Op    string // the method that refused
+	Limit string // the field that holds the limit, as MaxLineBytes
+	Max   int    // its value
+	Size  int    // what the input asked for; at least that where its end was not seen
+}
+
+// Error names the method, the limit and both sizes.
+func (e *LimitError) Error() string {
+	return fmt.Sprintf("%s: %d bytes exceed %s = %d", e.Op, e.Size, e.Limit, e.Max)
+}
+
+// Unwrap makes errors.Is(err, ErrTooLong) hold.
+func (e *LimitError) Unwrap() error { return ErrTooLong }

@@ -1,0 +1,320 @@
+package gomem
+
+import (
+	"io"
+)
+
+const (
+	// maxEmptyReads is how many times in a row a source may return (0, nil).
+	maxEmptyReads = 100
+	// slideMax is how many unread bytes are moved to the front of their block
+	// rather than starting another: below that a copy is cheaper than a block.
+	slideMax = 2 << 10
+)
+
+func (b *BufReader) blockLen() int {
+	if b.BufLen <= 0 {
+		return DefaultBufLen
+	}
+	return max(b.BufLen, minBufLen)
+}
+
+// settle begins a call that leaves the fast path: views of earlier calls end,
+// and an exhausted front gives way to the queue.
+func (b *BufReader) settle() {
+	if !b.HoldViews && len(b.held) > 0 {
+		b.dropHeld()
+	}
+	for b.r == b.w && b.queued > 0 {
+		b.popFront()
+	}
+}
+
+// popFront retires the exhausted front and makes the next block the front.
+func (b *BufReader) popFront() {
+	b.retireFront()
+	s := b.queue[0]
+	n := copy(b.queue, b.queue[1:])
+	b.queue[n] = segment{}
+	b.queue = b.queue[:n]
+	b.queued -= s.w - s.r
+	b.front, b.buf, b.r, b.w = s.blk, s.blk.mem, s.r, s.w
+}
+
+// retireFront takes the front out of reading. Views of it may be out, so it is
+// let go at the next call, or at Release.
+func (b *BufReader) retireFront() {
+	if b.front != nil {
+		b.held = append(b.held, heldBlock{b.front, b.w})
+	}
+	b.front, b.buf, b.r, b.w = nil, nil, 0, 0
+}
+
+// reusable reports that the bytes of the front before r are dead: no view and
+// no frame looks at them.
+func (b *BufReader) reusable() bool {
+	return b.front != nil && !b.HoldViews && b.feed == nil && b.front.solo()
+}
+
+// newFront takes an empty block as the front, of which there is none.
+func (b *BufReader) newFront() error {
+	mem, err := b.Allocator.TryMalloc(b.blockLen())
+	if err != nil {
+		return err
+	}
+	b.front, b.buf = newBlock(mem, b.Allocator), mem
+	return nil
+}
+
+// more adds at least one unread byte, or returns why not. Views of earlier calls
+// are dead by then, which settle saw to.
+func (b *BufReader) more() error {
+	if b.err != nil {
+		err := b.err
+		b.err = nil
+		return err
+	}
+	if b.src == nil {
+		return b.morePackets()
+	}
+	if b.r == b.w && b.queued == 0 {
+		return b.fillEmpty()
+	}
+	if len(b.queue) > 0 {
+		last := &b.queue[len(b.queue)-1]
+		if len(last.blk.mem)-last.w >= b.minTail() {
+			n, err := b.pull(last.blk.mem[last.w:])
+			last.w += n
+			b.queued += n
+			return err
+		}
+		return b.fillNext()
+	}
+	if len(b.buf)-b.w < b.minTail() {
+		unread := b.w - b.r
+		if unread > slideMax || len(b.buf)-unread < b.minTail() || !b.reusable() {
+			return b.fillNext()
+		}
+		b.slide()
+	}
+	return b.fillTail()
+}
+
+// minTail is the least room worth a read.
+func (b *BufReader) minTail() int { return b.blockLen() / 4 }
+
+// slide moves the unread bytes of a reusable front to its beginning.
+func (b *BufReader) slide() {
+	b.w = copy(b.buf, b.buf[b.r:b.w])
+	b.r = 0
+}
+
+// fillTail reads into the free end of the front.
+func (b *BufReader) fillTail() error {
+	n, err := b.pull(b.buf[b.w:])
+	b.w += n
+	return err
+}
+
+// fillNext reads into a further block behind all others.
+func (b *BufReader) fillNext() error {
+	mem, err := b.Allocator.TryMalloc(b.blockLen())
+	if err != nil {
+		return err
+	}
+	b.queue = append(b.queue, segment{blk: newBlock(mem, b.Allocator)})
+	last := &b.queue[len(b.queue)-1]
+	n, err := b.pull(mem)
+	if n == 0 {
+		last.blk.leave(0)
+		*last = segment{}
+		b.queue = b.queue[:len(b.queue)-1]
+		return err
+	}
+	last.w = n
+	b.queued += n
+	return err
+}
+
+// fillEmpty reads when nothing is unread: in place if nobody looks at the front,
+// behind what is looked at otherwise.
+func (b *BufReader) fillEmpty() error {
+	b.rewind()
+	if b.raw != nil {
+		return b.fillIdle()
+	}
+	if b.front == nil {
+		if err := b.newFront(); err != nil {
+			return err
+		}
+	}
+	return b.fillTail()
+}
+
+// rewind prepares a front without unread bytes for the next read: it starts over
+// if nobody looks at it, and is given up if it has no room or an odd size.
+func (b *BufReader) rewind() {
+	if b.reusable() && len(b.buf) == b.blockLen() {
+		b.r, b.w = 0, 0
+		return
+	}
+	if len(b.buf)-b.w < b.minTail() || b.reusable() {
+		b.giveUpFront()
+	}
+}
+
+// giveUpFront lets go of a front without unread bytes.
+func (b *BufReader) giveUpFront() {
+	b.retireFront()
+	if !b.HoldViews {
+		b.dropHeld()
+	}
+}
+
+// pull asks the source for bytes until it has some. It returns n > 0 with a nil
+// error, and keeps an error that came along for later; or 0 and the error.
+func (b *BufReader) pull(p []byte) (int, error) {
+	done := false
+	defer func() {
+		if !done {
+			b.giveBack() // the source panicked, and the panic goes on
+		}
+	}()
+	for range maxEmptyReads {
+		n, err := b.src.Read(p)
+		if uint(n) > uint(len(p)) {
+			done = true
+			return 0, ErrInvalidRead
+		}
+		if n > 0 {
+			b.total += int64(n)
+			b.err = err
+			done = true
+			return n, nil
+		}
+		if err != nil {
+			done = true
+			return 0, err
+		}
+	}
+	done = true
+	return 0, io.ErrNoProgress
+}
+
+// chain makes n bytes available, in as many blocks as they come in.
+func (b *BufReader) chain(n int) error {
+	for b.Buffered() < n {
+		if err := b.more(); err != nil {
+			return b.short(err)
+		}
+	}
+	return nil
+}
+
+// flat makes n bytes available in one piece at the front.
+func (b *BufReader) flat(n int) error {
+	for b.w-b.r < n {
+		var err error
+		switch {
+		case b.queued > 0 || b.src == nil || n > b.blockLen():
+			if err := b.chain(n); err != nil {
+				return err
+			}
+			if b.w-b.r < n {
+				return b.merge(n)
+			}
+			return nil
+		case b.r == b.w || b.err != nil:
+			err = b.more()
+		default:
+			if b.r+n > len(b.buf) || len(b.buf)-b.w < b.minTail() && b.w-b.r <= slideMax {
+				if err := b.makeRoom(n); err != nil {
+					return err
+				}
+			}
+			err = b.fillTail()
+		}
+		if err != nil {
+			return b.short(err)
+		}
+	}
+	return nil
+}
+
+// makeRoom moves the unread bytes to where n fit behind one another: down their
+// block if it is reusable, else to a new one if they do not fit where they are.
+func (b *BufReader) makeRoom(n int) error {
+	if b.reusable() && n <= len(b.buf) {
+		b.slide()
+		return nil
+	}
+	if b.r+n <= len(b.buf) {
+		return nil
+	}
+	return b.moveFront(max(n, b.blockLen()))
+}
+
+// moveFront copies the unread bytes of the front to a new block of size bytes.
+func (b *BufReader) moveFront(size int) error {
+	mem, err := b.Allocator.TryMalloc(size)
+	if err != nil {
+		return err
+	}
+	n := copy(mem, b.buf[b.r:b.w])
+	b.retireFront()
+	b.front, b.buf, b.w = newBlock(mem, b.Allocator), mem, n
+	return nil
+}
+
+// merge copies the first n unread bytes, all present, into one block that
+// becomes the front.
+func (b *BufReader) merge(n int) error {
+	mem, err := b.Allocator.TryMalloc(n)
+	if err != nil {
+		return err
+	}
+	at := 0
+	for at < n {
+		if b.r == b.w {
+			b.popFront()
+		}
+		k := copy(mem[at:], b.buf[b.r:b.w])
+		at += k
+		b.r += k
+	}
+	if b.r < b.w {
+		b.queue = append(b.queue, segment{})
+		copy(b.queue[1:], b.queue)
+		b.queue[0] = segment{b.front, b.r, b.w}
+		b.queued += b.w - b.r
+	} else {
+		b.retireFront()
+	}
+	b.front, b.buf, b.r, b.w = newBlock(mem, b.Allocator), mem, 0, n
+	return nil
+}
+
+// short names the end of the stream for what is left unread by a request that it
+// cannot satisfy.
+func (b *BufReader) short(err error) error {
+	if err == io.EOF && b.Buffered() > 0 {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// take removes n bytes, all present, and returns where they are: one view for
+// each block. The list is reused by the next call.
+func (b *BufReader) take(n int) [][]byte {
+	b.views = b.views[:0]
+	for n > 0 {
+		if b.r == b.w {
+			b.popFront()
+		}
+		k := min(n, b.w-b.r)
+		b.views = append(b.views, b.buf[b.r:b.r+k:b.r+k])
+		b.r += k
+		n -= k
+	}
+	return b.views
+}

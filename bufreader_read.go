@@ -1,0 +1,207 @@
+package gomem
+
+import (
+	"io"
+	"unsafe"
+)
+
+// The contracts of package io that the reader keeps.
+var (
+	_ io.Reader      = (*BufReader)(nil)
+	_ io.ByteScanner = (*BufReader)(nil)
+	_ io.WriterTo    = (*BufReader)(nil)
+)
+
+// unsafeString makes a string of bytes that nobody changes any more.
+func unsafeString(p []byte) string {
+	// Safety: the callers made p and drop it, so the string is its only user.
+	return unsafe.String(unsafe.SliceData(p), len(p))
+}
+
+// Read copies what is there into p, waiting only if nothing is: at most one block,
+// or straight from the source when p is at least as large as a block.
+//
+// Returns 0 < n <= len(p), or 0 and the error: [io.EOF] at the end,
+// [io.ErrNoProgress] from a source that keeps returning nothing, the source's.
+// O(n), never allocates once the reader has a block.
+func (b *BufReader) Read(p []byte) (int, error) {
+	if b.r == b.w {
+		if n, err := b.readEmpty(p); n > 0 || err != nil || len(p) == 0 {
+			return n, err
+		}
+	}
+	n := copy(p, b.buf[b.r:b.w])
+	b.r += n
+	return n, nil
+}
+
+// readEmpty gets something into the front, or p filled past it.
+func (b *BufReader) readEmpty(p []byte) (int, error) {
+	b.settle()
+	if b.r < b.w {
+		return 0, nil
+	}
+	if len(p) == 0 {
+		err := b.err
+		b.err = nil
+		return 0, err
+	}
+	if b.err == nil && b.src != nil && len(p) >= b.blockLen() {
+		b.rewind()
+		if b.reusable() {
+			b.giveUpFront()
+		}
+		return b.pull(p)
+	}
+	return 0, b.more()
+}
+
+// ReadNto consumes n bytes and copies them to the beginning of to.
+//
+// Requires 0 <= n <= len(to), else [ErrInvalidSize] or [io.ErrShortBuffer]; other
+// errors as Next, then nothing is consumed. O(n); what is not buffered yet is
+// read straight into to.
+func (b *BufReader) ReadNto(n int, to []byte) error {
+	switch {
+	case n < 0:
+		return ErrInvalidSize
+	case n > len(to):
+		return io.ErrShortBuffer
+	}
+	_, err := b.fillUp(to[:n])
+	return err
+}
+
+// ReadBinary fills bs with the next len(bs) bytes and returns that number, or 0
+// and an error as Next, with nothing consumed. It satisfies bufiox.Reader. O(n).
+func (b *BufReader) ReadBinary(bs []byte) (int, error) { return b.fillUp(bs) }
+
+// fillUp copies exactly len(p) bytes to p, or consumes none.
+func (b *BufReader) fillUp(p []byte) (int, error) {
+	if b.w-b.r >= len(p) {
+		b.r += copy(p, b.buf[b.r:b.w])
+		return len(p), nil
+	}
+	b.settle()
+	if b.src == nil || b.Buffered() >= len(p) || len(p)-b.Buffered() < b.blockLen() {
+		if err := b.chain(len(p)); err != nil {
+			return 0, err
+		}
+		b.copyOut(p)
+		return len(p), nil
+	}
+	at := b.Buffered()
+	b.copyOut(p[:at])
+	for at < len(p) {
+		n, err := 0, b.err
+		b.err = nil
+		if err == nil {
+			n, err = b.pull(p[at:])
+			at += n
+		}
+		if err != nil {
+			if merr := b.putBack(p[:at]); merr != nil {
+				return 0, merr
+			}
+			return 0, b.short(err)
+		}
+	}
+	return at, nil
+}
+
+// copyOut consumes len(p) bytes, all present.
+func (b *BufReader) copyOut(p []byte) {
+	for _, v := range b.take(len(p)) {
+		p = p[copy(p, v):]
+	}
+}
+
+// putBack makes p unread again, in an empty reader.
+func (b *BufReader) putBack(p []byte) error {
+	b.giveUpFront()
+	if len(p) == 0 {
+		return nil
+	}
+	mem, err := b.Allocator.TryMalloc(len(p))
+	if err != nil {
+		return err
+	}
+	copy(mem, p)
+	b.front, b.buf, b.w = newBlock(mem, b.Allocator), mem, len(p)
+	return nil
+}
+
+// Skip consumes n bytes, holding no more than a block of them at a time.
+//
+// The error is [ErrInvalidSize] for n < 0, with nothing consumed; [io.EOF] when
+// there was no byte, [io.ErrUnexpectedEOF] when the stream ended sooner, or the
+// source's: then what was there is consumed. O(1) within a block, never allocates
+// once the reader has one.
+func (b *BufReader) Skip(n int) error {
+	if uint(n) <= uint(b.w-b.r) {
+		b.r += n
+		return nil
+	}
+	done, err := b.discard(n)
+	return truncated(err, done)
+}
+
+// Discard is Skip with bufio's result: how many bytes were consumed, and if fewer
+// than n, why, [io.EOF] for any end of the stream.
+func (b *BufReader) Discard(n int) (int, error) {
+	if uint(n) <= uint(b.w-b.r) {
+		b.r += n
+		return n, nil
+	}
+	return b.discard(n)
+}
+
+func (b *BufReader) discard(n int) (int, error) {
+	if n < 0 {
+		return 0, ErrInvalidSize
+	}
+	left := n
+	for {
+		b.settle()
+		k := min(left, b.w-b.r)
+		b.r += k
+		left -= k
+		if left == 0 {
+			return n, nil
+		}
+		if b.Buffered() == 0 {
+			if err := b.more(); err != nil {
+				return n - left, err
+			}
+		}
+	}
+}
+
+// WriteTo writes what is unread and then the rest of the stream to w, block by
+// block. Returns the bytes written; what w did not take stays unread.
+//
+// The error is nil at the end of the stream, else the source's or w's,
+// [io.ErrShortWrite] if w stopped without one, [ErrInvalidWrite] if its count
+// cannot be true. O(bytes), never allocates once the reader has a block.
+func (b *BufReader) WriteTo(w io.Writer) (int64, error) {
+	var total int64
+	for {
+		b.settle()
+		for b.r < b.w {
+			n, err := writeAll(w, b.buf[b.r:b.w])
+			b.r += n
+			total += int64(n)
+			if err != nil {
+				return total, err
+			}
+		}
+		if b.queued == 0 {
+			if err := b.more(); err != nil {
+				if err == io.EOF {
+					err = nil
+				}
+				return total, err
+			}
+		}
+	}
+}

@@ -1,0 +1,235 @@
+package gomem
+
+import (
+	"io"
+)
+
+// Peek returns the next n bytes without consuming them: one contiguous view,
+// valid until the next call on the reader.
+//
+// Requires 0 <= n <= MaxFrameBytes. Like bufio's Peek it returns the bytes that
+// are there together with the error, [io.EOF] included; [ErrInvalidSize] and
+// [*LimitError] come with none. O(1) when the bytes lie in one block; otherwise
+// they are copied once. Allocates a block when they fit no other.
+func (b *BufReader) Peek(n int) ([]byte, error) {
+	if r := b.r; uint(n) <= uint(b.w-r) && n <= b.MaxFrameBytes {
+		return b.buf[r : r+n : r+n], nil
+	}
+	return b.peekSlow(n)
+}
+
+func (b *BufReader) peekSlow(n int) ([]byte, error) {
+	if err := b.checkFrame("Peek", n); err != nil {
+		return nil, err
+	}
+	b.settle()
+	err := b.flat(n)
+	if err == nil {
+		return b.buf[b.r : b.r+n : b.r+n], nil
+	}
+	if err == io.ErrUnexpectedEOF {
+		err = io.EOF
+	}
+	if have := b.Buffered(); have > b.w-b.r {
+		if merr := b.merge(have); merr != nil {
+			return nil, merr
+		}
+	}
+	return b.buf[b.r:b.w:b.w], err
+}
+
+// Next consumes n bytes and returns them as one contiguous view, valid until the
+// next call on the reader.
+//
+// Requires 0 <= n <= MaxFrameBytes. On error nothing is consumed:
+// [io.ErrUnexpectedEOF] or [io.EOF] if there are not n bytes, [ErrInvalidSize],
+// [*LimitError], or the source's. Cost as Peek.
+func (b *BufReader) Next(n int) ([]byte, error) {
+	if r := b.r; uint(n) <= uint(b.w-r) && n <= b.MaxFrameBytes {
+		b.r = r + n
+		return b.buf[r : r+n : r+n], nil
+	}
+	return b.nextSlow("Next", n)
+}
+
+func (b *BufReader) nextSlow(op string, n int) ([]byte, error) {
+	if err := b.checkFrame(op, n); err != nil {
+		return nil, err
+	}
+	b.settle()
+	if err := b.flat(n); err != nil {
+		return nil, err
+	}
+	v := b.buf[b.r : b.r+n : b.r+n]
+	b.r += n
+	return v, nil
+}
+
+// ReadRange consumes n bytes and gives them to yield where they lie: a single
+// view, or one for each block, in order and never empty. They are valid until the
+// next call on the reader, which yield must not make. Nothing is copied.
+//
+// On error nothing is consumed and yield is not called: [io.ErrUnexpectedEOF] or
+// [io.EOF] if there are not n bytes, [ErrInvalidSize], or the source's. If yield
+// panics, the n bytes count as read and the reader goes on behind them.
+//
+// More than MaxFrameBytes (without that limit, more than DefaultMaxFrameBytes) are
+// not held together: they stream through one block as they arrive, each view is
+// valid until yield returns, and after an error what was yielded is consumed.
+//
+// O(blocks) beside the source; allocates a block only when the bytes span blocks.
+func (b *BufReader) ReadRange(n int, yield func([]byte)) error {
+	if r := b.r; uint(n-1) < uint(b.w-r) {
+		b.r = r + n
+		yield(b.buf[r : r+n : r+n])
+		return nil
+	}
+	return b.rangeSlow(n, yield)
+}
+
+func (b *BufReader) rangeSlow(n int, yield func([]byte)) error {
+	if n <= 0 {
+		if n < 0 {
+			return ErrInvalidSize
+		}
+		return nil
+	}
+	b.settle()
+	limit := b.MaxFrameBytes
+	if limit <= 0 {
+		limit = DefaultMaxFrameBytes
+	}
+	if n > limit {
+		return b.stream(n, yield)
+	}
+	if err := b.chain(n); err != nil {
+		return err
+	}
+	for _, v := range b.take(n) {
+		yield(v)
+	}
+	return nil
+}
+
+// stream passes n bytes to yield through one block.
+func (b *BufReader) stream(n int, yield func([]byte)) error {
+	for left := n; left > 0; {
+		b.settle()
+		if b.r == b.w {
+			if err := b.more(); err != nil {
+				return truncated(err, n-left)
+			}
+		}
+		v := b.buf[b.r:min(b.w, b.r+left)]
+		b.r += len(v)
+		left -= len(v)
+		yield(v[:len(v):len(v)])
+	}
+	return nil
+}
+
+// truncated names the end of the stream behind done bytes of a request.
+func truncated(err error, done int) error {
+	if err == io.EOF && done > 0 {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// ReadBytes consumes n bytes and returns them where they lie, as a chain of views
+// valid until the next call on the reader; the list of buffers as well. What must
+// live longer is read with ReadShared.
+//
+// Requires 0 <= n <= MaxFrameBytes; errors as Next, then nothing is consumed.
+// O(blocks) beside the source, never copies.
+func (b *BufReader) ReadBytes(n int) (Memory, error) {
+	if err := b.want("ReadBytes", n); err != nil {
+		return Memory{}, err
+	}
+	v := b.take(n)
+	return Memory{Size: n, Buffers: v[:len(v):len(v)]}, nil
+}
+
+// want makes n bytes available in any number of blocks.
+func (b *BufReader) want(op string, n int) error {
+	if err := b.checkFrame(op, n); err != nil {
+		return err
+	}
+	b.settle()
+	return b.chain(n)
+}
+
+// ReadShared consumes n bytes and returns them as shared memory, which lives until
+// its last Release however the reader goes on, also after Recycle. Nothing is
+// copied; a frame across two blocks costs one more reference.
+//
+// A frame pins what was read into its blocks, so keeping a few bytes for long may
+// cost up to BufLen: copy those. Requires 0 <= n <= MaxFrameBytes; errors as Next,
+// then nothing is consumed. O(blocks) beside the source, allocates nothing once the
+// program has a pool of handles.
+func (b *BufReader) ReadShared(n int) (*SharedMemory, error) {
+	if r := b.r; uint(n-1) < uint(b.w-r) && n <= b.MaxFrameBytes {
+		b.r = r + n
+		s := b.newHandle(n)
+		s.blocks, s.views = s.blocks[:1], s.views[:1]
+		s.blocks[0], s.views[0] = b.front, b.buf[r:r+n:r+n]
+		b.front.grant()
+		s.refs.Store(1)
+		return s, nil
+	}
+	return b.sharedSlow(n)
+}
+
+func (b *BufReader) sharedSlow(n int) (*SharedMemory, error) {
+	if err := b.want("ReadShared", n); err != nil {
+		return nil, err
+	}
+	s := b.newHandle(n)
+	for n > 0 {
+		if b.r == b.w {
+			b.popFront()
+		}
+		k := min(n, b.w-b.r)
+		s.blocks = append(s.blocks, b.front)
+		s.views = append(s.views, b.buf[b.r:b.r+k:b.r+k])
+		b.front.grant()
+		b.r += k
+		n -= k
+	}
+	s.refs.Store(1)
+	return s, nil
+}
+
+// newHandle takes the next handle of the slab.
+func (b *BufReader) newHandle(n int) *SharedMemory {
+	if b.slab == nil || b.issued == slabHandles {
+		b.slab, b.issued = newSlab(), 0
+	}
+	s := &b.slab.handles[b.issued]
+	b.issued++
+	s.size = n
+	return s
+}
+
+// ReadString consumes n bytes and returns a copy of them, owned by the caller.
+//
+// Requires 0 <= n <= MaxFrameBytes; errors as Next, then nothing is consumed.
+// O(n), allocates the string after the bytes have arrived.
+func (b *BufReader) ReadString(n int) (string, error) {
+	if err := b.want("ReadString", n); err != nil {
+		return "", err
+	}
+	return joined(b.take(n), n), nil
+}
+
+// joined copies n bytes of views into a string.
+func joined(views [][]byte, n int) string {
+	if len(views) == 1 {
+		return string(views[0])
+	}
+	p := make([]byte, 0, n)
+	for _, v := range views {
+		p = append(p, v...)
+	}
+	return unsafeString(p)
+}

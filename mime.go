@@ -1,0 +1,181 @@
+package gomem
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/textproto"
+)
+
+// maxHeaderLines bounds how many lines a MIME header has: an entry of the map
+// costs far more than the three bytes that make it.
+const maxHeaderLines = 8 << 10
+
+// ReadMIMEHeader consumes a MIME header and the empty line that ends it, as of
+// RFC 822 and its descendants: keys in canonical form, values without blanks
+// around them, lines that begin with a blank joined to the one before by a space.
+// The map and its strings are copies, owned by the caller.
+//
+// A key that is no token, blanks before the colon, a line without a colon and
+// control characters are refused with a [textproto.ProtocolError]. A [*LimitError]
+// refuses a header beyond MaxHeaderBytes, or beyond 8,192 lines unless
+// MaxHeaderBytes is negative, and a line beyond MaxLineBytes. When the stream ends
+// inside, the error is [io.ErrUnexpectedEOF]; before the first byte, [io.EOF]. With
+// any error the lines that were whole are returned, and consumed. O(bytes).
+func (b *BufReader) ReadMIMEHeader() (textproto.MIMEHeader, error) {
+	p := headerParser{b: b, left: limitOf(b.MaxHeaderBytes, DefaultMaxHeaderBytes)}
+	p.header = make(textproto.MIMEHeader)
+	err := p.run()
+	return p.header, err
+}
+
+type headerParser struct {
+	b      *BufReader
+	header textproto.MIMEHeader
+	left   int // bytes until MaxHeaderBytes
+	lines  int
+}
+
+func (p *headerParser) run() error {
+	b := p.b
+	start := b.TotalRead() - int64(b.Buffered())
+	for {
+		line, err := p.line()
+		if err == io.EOF && b.TotalRead() > start {
+			return io.ErrUnexpectedEOF
+		}
+		if err != nil || len(line) == 0 {
+			return err
+		}
+		if blank(line[0]) {
+			return malformed("begins with a blank", line)
+		}
+		key, value, err := splitLine(line)
+		if err != nil {
+			return err
+		}
+		whole, err := p.continued(value)
+		if valueOK(whole) {
+			p.header[key] = append(p.header[key], whole)
+		} else if err == nil {
+			err = malformed("has a control character", []byte(key))
+		}
+		if err == io.EOF {
+			err = io.ErrUnexpectedEOF
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// line consumes the next line and returns it without its ending, as a view.
+func (p *headerParser) line() ([]byte, error) {
+	b := p.b
+	limit := limitOf(b.MaxLineBytes, DefaultMaxLineBytes)
+	n, err := b.line("ReadMIMEHeader", min(limit, p.left))
+	if limitErr, ok := err.(*LimitError); ok && p.left <= limit {
+		return nil, p.tooLong(limitErr.Size)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if p.lines++; p.lines > maxHeaderLines && b.MaxHeaderBytes >= 0 {
+		return nil, &LimitError{Op: "ReadMIMEHeader", Limit: "header lines", Max: maxHeaderLines, Size: p.lines}
+	}
+	p.left -= n
+	v, err := b.cut(n)
+	return trimEnding(v), err
+}
+
+func (p *headerParser) tooLong(more int) error {
+	limit := limitOf(p.b.MaxHeaderBytes, DefaultMaxHeaderBytes)
+	return &LimitError{Op: "ReadMIMEHeader", Limit: "MaxHeaderBytes", Max: limit, Size: limit - p.left + more}
+}
+
+// continued copies value and adds the continuation lines behind it.
+func (p *headerParser) continued(value []byte) (string, error) {
+	next, err := p.b.copied(&value)
+	if err != nil || !blank(next) {
+		return unsafeString(value), err
+	}
+	for {
+		line, err := p.line()
+		if err != nil {
+			return unsafeString(value), err
+		}
+		if line = trimBlanks(line); len(line) > 0 {
+			if len(value) > 0 {
+				value = append(value, ' ')
+			}
+			value = append(value, line...)
+		}
+		c, err := p.b.peekByte()
+		if err != nil || !blank(c) {
+			return unsafeString(value), err
+		}
+	}
+}
+
+// copied replaces a view by a copy and returns the next unread byte.
+func (b *BufReader) copied(v *[]byte) (byte, error) {
+	*v = bytes.Clone(*v)
+	return b.peekByte()
+}
+
+// peekByte returns the next byte without consuming it.
+func (b *BufReader) peekByte() (byte, error) {
+	p, err := b.Peek(1)
+	if err != nil {
+		return 0, err
+	}
+	return p[0], nil
+}
+
+// splitLine takes a header line apart: canonical key, value without blanks
+// around it.
+func splitLine(line []byte) (string, []byte, error) {
+	colon := bytes.IndexByte(line, ':')
+	if colon < 0 {
+		return "", nil, malformed("has no colon", line)
+	}
+	key := line[:colon]
+	if len(key) == 0 {
+		return "", nil, malformed("has an empty key", line)
+	}
+	for _, c := range key {
+		if !tokenByte(c) {
+			return "", nil, malformed("has an invalid key", line)
+		}
+	}
+	return textproto.CanonicalMIMEHeaderKey(string(key)), trimBlanks(line[colon+1:]), nil
+}
+
+// malformed names the line, of which at most the beginning is quoted.
+func malformed(why string, line []byte) error {
+	return textproto.ProtocolError(fmt.Sprintf("header line %s: %q", why, line[:min(len(line), 128)]))
+}
+
+func blank(c byte) bool { return c == ' ' || c == '\t' }
+
+func trimBlanks(p []byte) []byte { return bytes.Trim(p, " \t") }
+
+// tokenByte reports that c may stand in a key (RFC 9110, section 5.6.2).
+func tokenByte(c byte) bool {
+	switch {
+	case '0' <= c && c <= '9', 'A' <= c && c <= 'Z', 'a' <= c && c <= 'z':
+		return true
+	}
+	return c > ' ' && bytes.IndexByte([]byte("!#$%&'*+-.^_`|~"), c) >= 0
+}
+
+// valueOK reports that v has no control character other than a tab (RFC 9110,
+// section 5.5).
+func valueOK(v string) bool {
+	for i := range len(v) {
+		if c := v[i]; c < ' ' && c != '\t' || c == 0x7f {
+			return false
+		}
+	}
+	return true
+}
