@@ -1,0 +1,226 @@
+package gomem
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"slices"
+)
+
+// Memory is a chain of buffers that is used as one sequence of bytes.
+//
+//	Buffers  [ h e l ] [ ] [ l o ]        Size 5
+//
+// The invariant: Size is the sum of the lengths of Buffers. The methods keep
+// it; a program that changes Buffers itself adjusts Size too.
+//
+// A Memory holds buffers, it does not own them: nothing is copied on the way
+// in, and a buffer is valid for as long as whoever owns it says. Copying a
+// Memory by value copies the chain, not the bytes: later Push, Append,
+// UpdateBuffer, ClipFront and Reset on one of the two do not show in the other,
+// as long as only one of them is appended to (they share spare capacity, like
+// two slices of one array).
+//
+// A Memory may be read by several goroutines, and changed by one that is alone.
+type Memory struct {
+	Size    int
+	Buffers [][]byte
+}
+
+// minChain is the number of buffers the first growth of a chain makes room for.
+const minChain = 4
+
+// NewMemory returns a chain of the one buffer buf, which it holds without a
+// copy. O(1), one allocation.
+func NewMemory(buf []byte) Memory {
+	return Memory{Size: len(buf), Buffers: [][]byte{buf}}
+}
+
+// PushOne adds b at the end of the chain, without a copy. Amortized O(1): a
+// full chain doubles, which moves the headers of its buffers but no byte.
+func (m *Memory) PushOne(b []byte) {
+	if len(m.Buffers) == cap(m.Buffers) {
+		m.grow()
+	}
+	m.Buffers = append(m.Buffers, b)
+	m.Size += len(b)
+}
+
+// grow doubles the room for buffers. The standard growth of a long slice is a
+// quarter at a time, which moves every header four times on its way.
+func (m *Memory) grow() {
+	m.Buffers = slices.Grow(m.Buffers, max(len(m.Buffers), minChain))
+}
+
+// Push adds the buffers b at the end of the chain, in order, without a copy.
+// Amortized O(len(b)).
+func (m *Memory) Push(b ...[]byte) {
+	if len(b) > cap(m.Buffers)-len(m.Buffers) {
+		m.grow()
+	}
+	m.Buffers = append(m.Buffers, b...)
+	for _, buf := range b {
+		m.Size += len(buf)
+	}
+}
+
+// Append adds the buffers of other at the end of the chain, without a copy, and
+// returns m. A chain may be appended to itself. Amortized O(other.Count()).
+func (m *Memory) Append(other Memory) *Memory {
+	if len(other.Buffers) > cap(m.Buffers)-len(m.Buffers) {
+		m.grow()
+	}
+	m.Buffers = append(m.Buffers, other.Buffers...)
+	m.Size += other.Size
+	return m
+}
+
+// CopyFrom adds the bytes of other at the end of the chain, as one new buffer
+// on the Go heap that no later change of other reaches. A nil or empty other
+// adds nothing. O(other.Size), one allocation.
+func (m *Memory) CopyFrom(other *Memory) {
+	if other == nil || other.Size == 0 {
+		return
+	}
+	m.PushOne(other.ToBytes())
+}
+
+// UpdateBuffer puts buf in the place of the buffer at index and corrects Size.
+// A negative index counts from the end: -1 is the last buffer. It reports
+// whether there is such a buffer; if not, nothing changes. A copy of the chain
+// made earlier keeps the old buffer, for which the headers are copied:
+// O(Count()), one allocation.
+func (m *Memory) UpdateBuffer(index int, buf []byte) bool {
+	if index < 0 {
+		index += len(m.Buffers)
+	}
+	if index < 0 || index >= len(m.Buffers) {
+		return false
+	}
+	m.Size += len(buf) - len(m.Buffers[index])
+	m.Buffers = slices.Clone(m.Buffers)
+	m.Buffers[index] = buf
+	return true
+}
+
+// Reset empties the chain. It lets go of the array of buffers, so that a copy
+// of the chain made earlier stays as it is. O(1), never allocates.
+func (m *Memory) Reset() {
+	m.Buffers = nil
+	m.Size = 0
+}
+
+// Count is the number of buffers in the chain, empty ones included. O(1).
+func (m *Memory) Count() int { return len(m.Buffers) }
+
+// Range calls yield with every buffer in order: views, valid as long as the
+// buffers themselves. O(Count()), never allocates.
+func (m *Memory) Range(yield func([]byte)) {
+	for _, b := range m.Buffers {
+		yield(b)
+	}
+}
+
+// ToBytes returns a copy of all bytes in one slice, which the caller owns; it
+// is on the Go heap. O(Size), one allocation.
+func (m *Memory) ToBytes() []byte {
+	if m.Size == 0 {
+		return []byte{}
+	}
+	// Join does not clear the memory that it is about to fill.
+	b := bytes.Join(m.Buffers, nil)
+	return b[:len(b):len(b)]
+}
+
+// CopyTo copies the bytes into buf, as many as fit. O(Size), never allocates.
+func (m *Memory) CopyTo(buf []byte) {
+	for _, b := range m.Buffers {
+		n := copy(buf, b)
+		if n < len(b) {
+			return
+		}
+		buf = buf[n:]
+	}
+}
+
+// Equal reports whether m and other hold the same bytes, however they are cut
+// into buffers. A nil other equals an empty chain. O(Size), never allocates.
+func (m *Memory) Equal(other *Memory) bool {
+	if other == nil {
+		return m.Size == 0
+	}
+	if m.Size != other.Size {
+		return false
+	}
+	var rest []byte
+	next := 0
+	for _, b := range m.Buffers {
+		for len(b) > 0 {
+			for len(rest) == 0 {
+				if next == len(other.Buffers) {
+					return false
+				}
+				rest = other.Buffers[next]
+				next++
+			}
+			n := min(len(b), len(rest))
+			if !bytes.Equal(b[:n], rest[:n]) {
+				return false
+			}
+			b, rest = b[n:], rest[n:]
+		}
+	}
+	return true
+}
+
+// WriteTo writes all bytes to w and returns how many it wrote; the chain does
+// not change. On a TCP or Unix connection the buffers leave in one writev.
+//
+// The error is w's, io.ErrShortWrite if w stopped early without one, or
+// [ErrInvalidWrite] if its count cannot be true. O(Size); allocates only for writev.
+func (m *Memory) WriteTo(w io.Writer) (int64, error) {
+	if m.Count() > 1 && hasWritev(w) {
+		list := net.Buffers(slices.Clone(m.Buffers))
+		return list.WriteTo(w)
+	}
+	var total int64
+	for _, b := range m.Buffers {
+		n, err := writeAll(w, b)
+		total += int64(n)
+		if err != nil {
+			return total, err
+		}
+	}
+	return total, nil
+}
+
+// hasWritev reports whether net.Buffers becomes one system call on w.
+func hasWritev(w io.Writer) bool {
+	switch w.(type) {
+	case *net.TCPConn, *net.UnixConn:
+		return true
+	}
+	return false
+}
+
+// writeAll writes b, if there is anything to write, and believes no count that
+// cannot be true.
+func writeAll(w io.Writer, b []byte) (int, error) {
+	if len(b) == 0 {
+		return 0, nil
+	}
+	n, err := w.Write(b)
+	if n < 0 || n > len(b) {
+		return 0, ErrInvalidWrite
+	}
+	if n < len(b) && err == nil {
+		err = io.ErrShortWrite
+	}
+	return n, err
+}
+
+// NewReader returns a reader at the first byte of m. It reads m itself, not a
+// copy. O(1), never allocates.
+func (m *Memory) NewReader() MemoryReader {
+	return MemoryReader{Memory: m, Length: m.Size}
+}

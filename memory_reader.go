@@ -1,0 +1,272 @@
+package gomem
+
+import (
+	"fmt"
+	"io"
+)
+
+// MemoryReader reads a [Memory] from front to back, across its buffers.
+//
+//	Buffers  [ 1 2 3 ] [ 4 5 6 ] [ 7 8 ]
+//	                       ^ off 1 in cur, next 2; Length 4, Offset() 4
+//
+// Length is the number of bytes not yet read. A program that pushes a buffer to
+// the Memory of a reader makes it readable by adding its length to Length; one
+// that lowers Length ends the reading early. Apart from that a Memory must not
+// change while it is read, except through the reader's ClipFront.
+//
+// A call that asks for more than there is consumes nothing and returns io.EOF
+// if nothing at all is left, else io.ErrUnexpectedEOF; a negative count is
+// refused with [ErrInvalidSize]. Empty buffers are skipped.
+//
+// The methods that give bytes of the Memory itself say so: those are views,
+// valid as long as the buffers. ToBytes, CopyTo, Equal and WriteTo of a reader
+// mean the bytes not yet read; Size and Count stay those of the whole Memory.
+//
+// A MemoryReader is for one goroutine; several may read one Memory, each with a
+// reader of its own. A copy of a reader reads on independently.
+type MemoryReader struct {
+	*Memory
+	Length int
+	cur    []byte // the buffer being read: Buffers[next-1]; nil before the first
+	off    int    // how much of cur has been read, 0 <= off <= len(cur)
+	next   int    // index of the buffer after cur
+}
+
+var (
+	_ io.Reader      = (*MemoryReader)(nil)
+	_ io.ByteScanner = (*MemoryReader)(nil)
+	_ io.WriterTo    = (*MemoryReader)(nil)
+)
+
+// NewReadableBuffersFromBytes returns a reader of the buffers b, in order,
+// without a copy of their bytes. The slice b itself is never changed.
+func NewReadableBuffersFromBytes(b ...[]byte) MemoryReader {
+	m := &Memory{Buffers: b[:len(b):len(b)]}
+	for _, buf := range b {
+		m.Size += len(buf)
+	}
+	return MemoryReader{Memory: m, Length: m.Size}
+}
+
+// fill moves on to the buffer that holds the next byte and reports whether
+// there is one. After a true result cur[off:] is not empty.
+func (r *MemoryReader) fill() bool {
+	if r.Length <= 0 {
+		return false
+	}
+	for r.off >= len(r.cur) {
+		if r.Memory == nil || r.next >= len(r.Buffers) {
+			return false
+		}
+		r.cur, r.off = r.Buffers[r.next], 0
+		r.next++
+	}
+	return true
+}
+
+// need reports why n bytes cannot be read, nil if they can.
+func (r *MemoryReader) need(n int) error {
+	switch {
+	case n < 0:
+		return fmt.Errorf("read of %d bytes: %w", n, ErrInvalidSize)
+	case n <= r.Length:
+		return nil
+	case r.Length <= 0:
+		return io.EOF
+	}
+	return io.ErrUnexpectedEOF
+}
+
+// gather copies the next len(p) bytes to p, across buffers, and consumes
+// nothing. It returns the number copied, which is short only at the end.
+func (r *MemoryReader) gather(p []byte) int {
+	if len(p) > r.Length {
+		p = p[:max(r.Length, 0)]
+	}
+	n := copy(p, r.cur[r.off:])
+	for i := r.next; n < len(p) && r.Memory != nil && i < len(r.Buffers); i++ {
+		n += copy(p[n:], r.Buffers[i])
+	}
+	return n
+}
+
+// advance consumes n bytes, n <= Length.
+func (r *MemoryReader) advance(n int) error {
+	r.Length -= n
+	for n > len(r.cur)-r.off {
+		n -= len(r.cur) - r.off
+		r.off = len(r.cur)
+		if r.Memory == nil || r.next >= len(r.Buffers) {
+			r.Length = 0
+			return io.ErrUnexpectedEOF
+		}
+		r.cur, r.off = r.Buffers[r.next], 0
+		r.next++
+	}
+	r.off += n
+	return nil
+}
+
+// Read copies the next bytes to p, as many as there are and fit, and consumes
+// them; unlike most readers it fills p across buffers. io.EOF comes with the
+// first call that finds nothing left, never together with bytes.
+// O(len(p)), never allocates.
+func (r *MemoryReader) Read(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	if r.Length <= 0 {
+		return 0, io.EOF
+	}
+	n := r.gather(p)
+	if n == 0 {
+		return 0, io.ErrUnexpectedEOF
+	}
+	return n, r.advance(n)
+}
+
+// ReadByte returns the next byte and consumes it. O(1), never allocates.
+func (r *MemoryReader) ReadByte() (byte, error) {
+	// This is fill, written out: together they are small enough to be inlined,
+	// which a call for the end of a buffer would prevent.
+	if r.Length <= 0 {
+		return 0, io.EOF
+	}
+	for r.off >= len(r.cur) {
+		if r.next >= len(r.Buffers) {
+			return 0, io.ErrUnexpectedEOF
+		}
+		r.cur, r.off = r.Buffers[r.next], 0
+		r.next++
+	}
+	b := r.cur[r.off]
+	r.off++
+	r.Length--
+	return b, nil
+}
+
+// UnreadByte gives the last byte back. The error is [ErrInvalidUnread] if no byte has
+// been read. O(1) within a buffer.
+func (r *MemoryReader) UnreadByte() error { return r.Unread(1) }
+
+// ReadByteMask is ReadByte with the result masked: byte & mask. O(1).
+func (r *MemoryReader) ReadByteMask(mask byte) (byte, error) {
+	b, err := r.ReadByte()
+	return b & mask, err
+}
+
+// ReadByteTo reads one byte into each of the targets, in order; a nil target
+// skips its byte. With fewer bytes left than targets it consumes none and
+// writes none. O(len(b)), never allocates.
+func (r *MemoryReader) ReadByteTo(b ...*byte) error {
+	if err := r.need(len(b)); err != nil {
+		return err
+	}
+	for _, to := range b {
+		c, err := r.ReadByte()
+		if err != nil {
+			return err
+		}
+		if to != nil {
+			*to = c
+		}
+	}
+	return nil
+}
+
+// ReadBytes returns a copy of the next n bytes, which the caller owns; it is on
+// the Go heap. O(n), one allocation, made only after n is known to be there.
+func (r *MemoryReader) ReadBytes(n int) ([]byte, error) {
+	if err := r.need(n); err != nil {
+		return nil, err
+	}
+	if n <= len(r.cur)-r.off {
+		b := make([]byte, n)
+		copy(b, r.cur[r.off:])
+		r.off += n
+		r.Length -= n
+		return b, nil
+	}
+	b := make([]byte, n)
+	if r.gather(b) < n {
+		return nil, io.ErrUnexpectedEOF
+	}
+	return b, r.advance(n)
+}
+
+// Skip consumes n bytes. O(1) within a buffer, else O(buffers passed); never
+// allocates.
+func (r *MemoryReader) Skip(n int) error {
+	if n >= 0 && n <= r.Length && n <= len(r.cur)-r.off {
+		r.off += n
+		r.Length -= n
+		return nil
+	}
+	if err := r.need(n); err != nil {
+		return err
+	}
+	return r.advance(n)
+}
+
+// Unread gives the last n bytes back, across buffers, so that they are read
+// again. More than has been read, or than ClipFront has left, is refused with
+// [ErrInvalidUnread]. O(1) within a buffer, else O(buffers passed); never allocates.
+func (r *MemoryReader) Unread(n int) error {
+	if n < 0 {
+		return fmt.Errorf("unread of %d bytes: %w", n, ErrInvalidSize)
+	}
+	if n <= r.off {
+		r.off -= n
+		r.Length += n
+		return nil
+	}
+	left, i := n-r.off, r.next-1
+	for left > 0 {
+		i--
+		if i < 0 || r.Memory == nil || i >= len(r.Buffers) {
+			return fmt.Errorf("unread of %d bytes, %d were read: %w", n, n-left, ErrInvalidUnread)
+		}
+		left -= len(r.Buffers[i])
+	}
+	r.cur, r.off, r.next = r.Buffers[i], -left, i+1
+	r.Length += n
+	return nil
+}
+
+// Offset is the number of bytes read so far, Size minus Length. O(1).
+func (r *MemoryReader) Offset() int {
+	if r.Memory == nil {
+		return 0
+	}
+	return r.Size - r.Length
+}
+
+// MoveToEnd consumes everything. O(1).
+func (r *MemoryReader) MoveToEnd() {
+	if r.Memory != nil && r.Count() > 0 {
+		r.next = r.Count()
+		r.cur = r.Buffers[r.next-1]
+	}
+	r.off = len(r.cur)
+	r.Length = 0
+}
+
+// GetCurrent returns the unread bytes of the current buffer as a view, and
+// consumes nothing; nil when nothing is left. O(1), never allocates.
+func (r *MemoryReader) GetCurrent() []byte {
+	if !r.fill() {
+		return nil
+	}
+	n := min(len(r.cur)-r.off, r.Length)
+	return r.cur[r.off : r.off+n : r.off+n]
+}
+
+// Pop returns the unread bytes of the current buffer as a view and consumes
+// them; nil when nothing is left. O(1), never allocates.
+func (r *MemoryReader) Pop() []byte {
+	b := r.GetCurrent()
+	r.off += len(b)
+	r.Length -= len(b)
+	return b
+}

@@ -1,0 +1,166 @@
+package gomem
+
+import (
+	"bytes"
+	"io"
+	"net"
+)
+
+// Range calls yield with what is left of every buffer in order, as views, and
+// consumes each before yield sees it. With a nil yield everything is consumed
+// unseen. O(buffers), never allocates.
+func (r *MemoryReader) Range(yield func([]byte)) {
+	if yield == nil {
+		r.MoveToEnd()
+		return
+	}
+	r.RangeN(r.Length, yield)
+}
+
+// RangeN is Range for the next n bytes, or for what is left if that is less;
+// the last view is cut to measure. A negative n means nothing.
+func (r *MemoryReader) RangeN(n int, yield func([]byte)) {
+	n = min(n, r.Length)
+	for n > 0 && r.fill() {
+		start := r.off
+		take := min(n, len(r.cur)-start)
+		end := start + take
+		r.off = end
+		r.Length -= take
+		n -= take
+		if yield != nil {
+			// Taken from Buffers and not from cur, so that for the compiler only
+			// the bytes escape and a reader can stay on the stack.
+			yield(r.Buffers[r.next-1][start:end:end])
+		}
+	}
+}
+
+// ClipFront drops what has been read from the Memory, which shrinks by it, and
+// calls yield (which may be nil) with each dropped piece, after which the
+// Memory holds it no longer. The result of yield is not used; it is there so
+// that an allocator's Free fits. Reading goes on where it was, and what was
+// clipped cannot be unread.
+//
+// Copies of the Memory, and the slice of buffers the reader was made from, stay
+// as they are. O(buffers); allocates when it ends inside a buffer.
+func (r *MemoryReader) ClipFront(yield func([]byte) bool) {
+	if r.Memory == nil || r.next == 0 {
+		return
+	}
+	m, old := r.Memory, r.Buffers
+	whole, part := r.next-1, r.off
+	if r.off >= len(r.cur) {
+		whole, part = r.next, 0
+	}
+	dropped := part
+	for _, b := range old[:whole] {
+		dropped += len(b)
+	}
+	switch {
+	case whole == len(old):
+		m.Buffers = nil
+	case part == 0:
+		m.Buffers = old[whole:]
+	default:
+		m.Buffers = append(make([][]byte, 0, 2*(len(old)-whole)), old[whole:]...)
+		m.Buffers[0] = m.Buffers[0][part:]
+	}
+	m.Size -= dropped
+	r.cur, r.off, r.next = nil, 0, 0
+	if yield == nil {
+		return
+	}
+	for _, b := range old[:whole] {
+		if len(b) > 0 {
+			yield(b)
+		}
+	}
+	if part > 0 {
+		yield(old[whole][:part:part])
+	}
+}
+
+// ToBytes returns a copy of the bytes not yet read, which the caller owns, and
+// consumes nothing. O(Length), one allocation.
+func (r *MemoryReader) ToBytes() []byte {
+	b := make([]byte, max(r.Length, 0))
+	return b[:r.gather(b)]
+}
+
+// CopyTo copies the bytes not yet read into buf, as many as fit, and consumes
+// nothing. O(Length), never allocates.
+func (r *MemoryReader) CopyTo(buf []byte) { r.gather(buf) }
+
+// Equal reports whether the bytes not yet read are those of other, however they
+// are cut into buffers, and consumes nothing. O(Length), never allocates.
+func (r *MemoryReader) Equal(other *Memory) bool {
+	var o MemoryReader
+	if other != nil {
+		o = other.NewReader()
+	}
+	if max(r.Length, 0) != o.Length {
+		return false
+	}
+	rest := *r
+	for rest.Length > 0 {
+		a, b := rest.GetCurrent(), o.GetCurrent()
+		n := min(len(a), len(b))
+		if n == 0 || !bytes.Equal(a[:n], b[:n]) {
+			return false
+		}
+		rest.off += n
+		rest.Length -= n
+		o.off += n
+		o.Length -= n
+	}
+	return true
+}
+
+// Reset empties the Memory and the reader. O(1).
+func (r *MemoryReader) Reset() {
+	if r.Memory != nil {
+		r.Memory.Reset()
+	}
+	*r = MemoryReader{Memory: r.Memory}
+}
+
+// WriteTo writes the bytes not yet read to w and consumes what w took, so that
+// io.Copy continues where reading stopped. On a TCP or Unix connection the
+// buffers leave in one writev.
+//
+// The error is w's, or io.ErrShortWrite if w stopped early without one; what
+// was not written is still there to be read. O(Length); allocates only for
+// writev.
+func (r *MemoryReader) WriteTo(w io.Writer) (int64, error) {
+	var total int64
+	if hasWritev(w) && r.Memory != nil && r.next < len(r.Buffers) {
+		rest := *r
+		list := make(net.Buffers, 0, len(r.Buffers)-r.next+1)
+		for rest.fill() {
+			list = append(list, rest.Pop())
+		}
+		n, err := list.WriteTo(w)
+		return n, firstError(err, r.advance(int(n)))
+	}
+	for r.fill() {
+		n, err := writeAll(w, r.GetCurrent())
+		r.off += n
+		r.Length -= n
+		total += int64(n)
+		if err != nil {
+			return total, err
+		}
+	}
+	if r.Length > 0 {
+		return total, io.ErrUnexpectedEOF
+	}
+	return total, nil
+}
+
+func firstError(a, b error) error {
+	if a != nil {
+		return a
+	}
+	return b
+}

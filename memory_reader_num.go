@@ -1,0 +1,117 @@
+package gomem
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+)
+
+// ReadBE reads n bytes as one big-endian number, 0 <= n <= 4. Any other n is
+// refused with [ErrInvalidSize]. O(n), never allocates.
+func (r *MemoryReader) ReadBE(n int) (uint32, error) {
+	if n == 4 && r.Length >= 4 {
+		if b := r.cur[r.off:]; len(b) >= 4 {
+			r.off += 4
+			r.Length -= 4
+			return binary.BigEndian.Uint32(b), nil
+		}
+	}
+	if n > 4 {
+		return 0, tooWide(n, 4)
+	}
+	v, err := r.ReadBE64(n)
+	return uint32(v), err
+}
+
+// ReadBE64 is ReadBE for up to 8 bytes.
+func (r *MemoryReader) ReadBE64(n int) (uint64, error) {
+	var word [8]byte
+	if n > len(word) {
+		return 0, tooWide(n, len(word))
+	}
+	// The bytes end up right-aligned in the word, zeros before them.
+	if err := r.readWord(word[len(word)-max(n, 0):], n); err != nil {
+		return 0, err
+	}
+	return binary.BigEndian.Uint64(word[:]), nil
+}
+
+// ReadLE reads n bytes as one little-endian number, 0 <= n <= 4. Any other n is
+// refused with [ErrInvalidSize]. O(n), never allocates.
+func (r *MemoryReader) ReadLE(n int) (uint32, error) {
+	if n > 4 {
+		return 0, tooWide(n, 4)
+	}
+	v, err := r.ReadLE64(n)
+	return uint32(v), err
+}
+
+// ReadLE64 is ReadLE for up to 8 bytes.
+func (r *MemoryReader) ReadLE64(n int) (uint64, error) {
+	var word [8]byte
+	if n > len(word) {
+		return 0, tooWide(n, len(word))
+	}
+	if err := r.readWord(word[:max(n, 0)], n); err != nil {
+		return 0, err
+	}
+	return binary.LittleEndian.Uint64(word[:]), nil
+}
+
+// readWord reads the n bytes of a number into p, all of them or none.
+func (r *MemoryReader) readWord(p []byte, n int) error {
+	if err := r.need(n); err != nil {
+		return err
+	}
+	if r.gather(p) < n {
+		return io.ErrUnexpectedEOF
+	}
+	return r.advance(n)
+}
+
+func tooWide(n, most int) error {
+	return fmt.Errorf("a number of %d bytes where %d is the most: %w", n, most, ErrInvalidSize)
+}
+
+// maxLEB128 is the length of the longest encoding of 64 bits.
+const maxLEB128 = 10
+
+// LEB128Unmarshal reads an unsigned LEB128 number, seven bits a byte, the low
+// ones first, and returns it with the number of bytes it took.
+//
+// An encoding padded with zero bits (0x81 0x00 for 1) is read like any other,
+// as AV1 requires (specification, section 4.10.5). A number that needs more
+// bits than a uint, or that goes on after 10 bytes, is refused with
+// [ErrOverflow]. Whatever the error, nothing is consumed. O(1), never allocates.
+func (r *MemoryReader) LEB128Unmarshal() (uint, int, error) {
+	if i := r.off; i < len(r.cur) && r.Length > 0 && r.cur[i] < 0x80 {
+		r.off = i + 1
+		r.Length--
+		return uint(r.cur[i]), 1, nil
+	}
+	return r.leb128()
+}
+
+func (r *MemoryReader) leb128() (uint, int, error) {
+	var buf [maxLEB128]byte
+	got := r.gather(buf[:])
+	var v uint64
+	for i, b := range buf[:got] {
+		bits := uint64(b & 0x7f)
+		if i == maxLEB128-1 && b > 1 {
+			return 0, 0, fmt.Errorf("LEB128 of more than 64 bits: %w", ErrOverflow)
+		}
+		v |= bits << (7 * i)
+		if b < 0x80 {
+			if v > math.MaxUint {
+				return 0, 0, fmt.Errorf("LEB128 value %d in a uint: %w", v, ErrOverflow)
+			}
+			return uint(v), i + 1, r.advance(i + 1)
+		}
+	}
+	if got == 0 && r.Length <= 0 {
+		return 0, 0, io.EOF
+	}
+	return 0, 0, io.ErrUnexpectedEOF
+}
