@@ -1,0 +1,76 @@
+# Every target that CI runs is a lane of .ci/run; this file gives them names.
+.DEFAULT_GOAL := help
+.PHONY: help ci test race tags debug asan checkptr cgocheck2 386 cross fuzz lint cover bench compare native nightly soak vuln mutants clean
+
+CI := bash .ci/run
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+ci: ## everything that must pass before a change lands
+	$(CI)
+
+test: ## the tests of the module and of the modules inside it
+	$(CI) test modules
+
+race: ## the tests under the race detector
+	$(CI) race
+
+tags: ## the tests under all sixteen combinations of the build tags
+	$(CI) tags
+
+debug: ## the tests with every self-check on (gomem_debug), and the portable fall-backs
+	$(CI) debug portable
+
+asan: ## the tests under the address sanitizer
+	$(CI) asan
+
+checkptr: ## the tests with the compiler's pointer checks
+	$(CI) checkptr
+
+cgocheck2: ## the linear arena with checks at every pointer store
+	$(CI) cgocheck2
+
+386: ## the tests as a 32-bit program
+	$(CI) 386
+
+cross: ## vet and compile for the other platforms
+	$(CI) cross
+
+fuzz: ## each fuzz target a fixed number of times (FUZZTIME=5m for longer)
+	$(CI) fuzz
+
+lint: ## gofmt, vet, go fix, staticcheck, dead code, the layers
+	$(CI) gofmt vet fix staticcheck deadcode layout
+
+cover: ## the share of statements that the tests reach
+	go test -short -coverprofile=cover.out -coverpkg=./... ./...
+	go tool cover -func=cover.out | tail -n 1
+
+bench: ## measure everything and write bench/RESULTS.md (some minutes, on an idle machine)
+	cd bench && go run ./cmd/results -o RESULTS.md
+
+compare: ## replay the recorded traces through every allocator, in turns
+	cd bench && go run ./cmd/tracecmp
+
+native: ## compile the C program that replays the traces
+	$(MAKE) -C bench/native/src
+
+vuln: ## known vulnerabilities in what is used (needs the network)
+	go tool -modfile=tools/go.mod govulncheck ./...
+
+mutants: ## change one operator at a time and list the changes no test notices (PKG=./offset)
+	go run -C tools ./mutants $(or $(PKG),./offset)
+
+soak: ## the long form of the load tests
+	GOMEM_SOAK=10m go test -run 'Soak' -timeout 30m -v ./...
+
+nightly: ## all of CI, then what takes longer
+	$(CI)
+	FUZZTIME=3m $(CI) fuzz
+	$(MAKE) soak vuln
+	GOGC=1 GODEBUG=clobberfree=1,gccheckmark=1 go test -short -timeout 60m ./...
+
+clean: ## remove what the targets leave behind
+	rm -f cover.out
+	$(MAKE) -C bench/native/src clean
