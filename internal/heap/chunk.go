@@ -1,0 +1,141 @@
+package heap
+
+import (
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/gomem-go/gomem/offset"
+)
+
+const (
+	pageShift = 12
+	pageSize  = 1 << pageShift // spans start on a page of their chunk
+)
+
+// chunk is one mapping of the backing and the placement of blocks in it.
+type chunk struct {
+	mem   []byte
+	place offset.Allocator
+	// pages maps a page to the span that it belongs to, nil for pages that
+	// hold large blocks or are free. Empty in a heap without spans.
+	pages []atomic.Pointer[span]
+	index int // in Heap.chunks and in the tourney
+	spans int // spans placed in it
+}
+
+// table finds the chunk of an address: open addressing over the 1 MiB regions
+// of the address space, one entry for each region that a chunk reaches into.
+// It is immutable; adding or removing a chunk makes a new one.
+type table struct {
+	shift   uint // 64 or 32 less log2 of the number of entries
+	entries []entry
+}
+
+type entry struct {
+	base, size uintptr
+	pages      []atomic.Pointer[span]
+	c          *chunk
+}
+
+const (
+	regionShift = 20
+	hashFactor  = 0x9E3779B97F4A7C15 // 2^64 / golden ratio (Knuth, vol. 3, 6.4)
+)
+
+func (t *table) hash(addr uintptr) int {
+	return int(uint64(addr>>regionShift) * hashFactor >> t.shift)
+}
+
+// find returns the entry of the chunk that contains addr, or nil.
+func (t *table) find(addr uintptr) *entry {
+	for i := t.hash(addr); ; i++ {
+		e := &t.entries[i&(len(t.entries)-1)]
+		if addr-e.base < e.size {
+			return e
+		}
+		if e.size == 0 {
+			return nil
+		}
+	}
+}
+
+func newTable(chunks []*chunk) *table {
+	regions := 0
+	each := func(visit func(c *chunk, first, last uintptr)) {
+		for _, c := range chunks {
+			if c != nil {
+				base := c.addr()
+				visit(c, base>>regionShift, (base+uintptr(len(c.mem))-1)>>regionShift)
+			}
+		}
+	}
+	each(func(_ *chunk, first, last uintptr) { regions += int(last - first + 1) })
+	bits := uint(1)
+	for 1<<bits < 2*regions {
+		bits++
+	}
+	t := &table{shift: 64 - bits, entries: make([]entry, 1<<bits)}
+	each(func(c *chunk, first, last uintptr) {
+		for r := first; r <= last; r++ {
+			i := t.hash(r << regionShift)
+			for t.entries[i].size != 0 {
+				i = (i + 1) & (len(t.entries) - 1)
+			}
+			t.entries[i] = entry{base: c.addr(), size: uintptr(len(c.mem)), pages: c.pages, c: c}
+		}
+	})
+	return t
+}
+
+func (c *chunk) addr() uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(c.mem))) }
+
+// mark enters sp, or nil to erase, for every page of its span.
+func (c *chunk) mark(off, size int, sp *span) {
+	for p := off >> pageShift; p < (off+size+pageSize-1)>>pageShift; p++ {
+		c.pages[p].Store(sp)
+	}
+}
+
+// empty says whether no block and no span is left in the chunk.
+func (c *chunk) empty() bool { return c.place.FreeBytes() == c.place.Size() }
+
+// tourney is a complete binary tree over the chunks in which each node holds
+// the larger of its children; the leaves hold what fits into each chunk. It
+// finds the first chunk with enough room in O(log chunks).
+type tourney struct{ node []int }
+
+func (t *tourney) leaves() int { return len(t.node) / 2 }
+
+// set changes leaf i; O(1) if it did not change.
+func (t *tourney) set(i, fits int) {
+	for i >= t.leaves() {
+		grown := tourney{make([]int, 4*max(1, t.leaves()))}
+		for j := range t.leaves() {
+			grown.set(j, t.node[t.leaves()+j])
+		}
+		*t = grown
+	}
+	for i += t.leaves(); i > 0 && t.node[i] != fits; {
+		t.node[i] = fits
+		if i == 1 {
+			break
+		}
+		fits = max(t.node[i], t.node[i^1])
+		i >>= 1
+	}
+}
+
+// first returns the lowest leaf that holds at least n, or -1.
+func (t *tourney) first(n int) int {
+	if len(t.node) == 0 || t.node[1] < n {
+		return -1
+	}
+	i := 1
+	for i < t.leaves() {
+		i *= 2
+		if t.node[i] < n {
+			i++
+		}
+	}
+	return i - t.leaves()
+}

@@ -1,0 +1,48 @@
+package heap
+
+import (
+	"errors"
+	"fmt"
+	"unsafe"
+
+	"github.com/gomem-go/gomem/backing"
+	"github.com/gomem-go/gomem/offset"
+)
+
+// The errors of the engine; package gomem documents them for users.
+var (
+	ErrDoubleFree  = offset.ErrDoubleFree
+	ErrNotOwned    = offset.ErrNotOwned
+	ErrInvalidSize = offset.ErrInvalidSize
+	ErrOutOfMemory = backing.ErrOutOfMemory
+	ErrLimit       = errors.New("memory limit reached")
+	ErrClosed      = errors.New("allocator is closed")
+)
+
+// MisuseError is a refused free: the range by address, and why.
+type MisuseError struct {
+	Addr uintptr // of the first byte
+	Size int     // bytes
+	Err  error   // ErrDoubleFree, ErrNotOwned or ErrInvalidSize, or an error that wraps one
+}
+
+// Error names the range and the reason.
+func (e *MisuseError) Error() string {
+	return fmt.Sprintf("gomem: free of %d bytes at %#x refused: %v", e.Size, e.Addr, e.Err)
+}
+
+// Unwrap makes errors.Is find the reason.
+func (e *MisuseError) Unwrap() error { return e.Err }
+
+// misuse counts a refused free of b and names it. A placement's own error is
+// the cause, if there is one.
+func (h *Heap) misuse(why error, b []byte, cause error) error {
+	h.refused.Add(1)
+	if cause != nil {
+		why = cause
+	}
+	return &MisuseError{Addr: uintptr(unsafe.Pointer(unsafe.SliceData(b))), Size: len(b), Err: why}
+}
+
+// Misuse counts a misuse found by the caller and wraps why.
+func (h *Heap) Misuse(b []byte, why error) error { return h.misuse(why, b, nil) }

@@ -1,0 +1,182 @@
+package heap
+
+import (
+	"sync/atomic"
+	"unsafe"
+)
+
+// freeSlow is Free for everything but the whole slot of an own span.
+func (h *Heap) freeSlow(b []byte) error {
+	if len(b) == 0 {
+		return nil
+	}
+	addr := uintptr(unsafe.Pointer(unsafe.SliceData(b)))
+	for {
+		sp := h.spanAt(addr)
+		if sp == nil {
+			return h.freeBlock(b)
+		}
+		if err, done := h.freeSlot(sp, addr, b); done {
+			return err
+		}
+	}
+}
+
+// freeSlot frees b, which starts in a page of sp. Not done means that the
+// state changed while it looked: find the span again and call again.
+func (h *Heap) freeSlot(sp *span, addr uintptr, b []byte) (err error, done bool) {
+	s, local := h.pinFor(sp)
+	if s == nil {
+		unpin(nil)
+		h.awaitShards()
+		return nil, false
+	}
+	i, within := sp.slot(uint32(addr - uintptr(sp.base)))
+	if i >= uint32(len(sp.recs)) {
+		unpin(s)
+		return h.misuse(ErrNotOwned, b, nil), true
+	}
+	rec := &sp.recs[i]
+	r := atomic.LoadUint32(rec)
+	size, end := r&^stateMask, within+uint32(min(len(b), 1<<30))
+	switch {
+	case r&stateMask == statePart, r&stateMask == stateLive && end < size:
+		unpin(s)
+		return h.freePart(sp, i, within, b)
+
+	case r&stateMask != stateLive || within >= size || end > size:
+		over := end > sp.size || i >= sp.carved
+		unpin(s)
+		if over {
+			return h.misuse(ErrNotOwned, b, nil), true
+		}
+		return h.misuse(ErrDoubleFree, b, nil), true
+
+	case within > 0: // the tail: from now on the slot is that much shorter
+		done = true
+		if local {
+			*rec = stateLive | within
+		} else {
+			done = atomic.CompareAndSwapUint32(rec, r, stateLive|within)
+		}
+		if done {
+			s.freed += uint64(len(b))
+		}
+		unpin(s)
+		return nil, done
+
+	case local:
+		sp.give(i)
+		s.freed += uint64(len(b))
+		return h.filed(s, sp), true
+
+	default:
+		done = s.freeRemote(sp, i, len(b))
+		unpin(s)
+		return nil, done
+	}
+}
+
+// awaitShards waits while the heap is paused and makes a shard for a P that
+// has none; false if the heap has no spans any more.
+func (h *Heap) awaitShards() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.set != nil {
+		unpin(h.pinLocked())
+	}
+}
+
+// part says which bytes of a slot are free while others are in use.
+type part struct {
+	freed [maxSmall / 64]uint64
+	left  int // bytes still in use
+}
+
+// each visits the words of [from, to) with the bits that the range covers.
+func (p *part) each(from, to uint32, visit func(word *uint64, bits uint64) bool) bool {
+	for at := from; at < to; {
+		end := min(at&^63+64, to)
+		bits := (^uint64(0) >> (64 - (end - at))) << (at & 63)
+		if !visit(&p.freed[at/64], bits) {
+			return false
+		}
+		at = end
+	}
+	return true
+}
+
+// freePart frees a head or a middle of slot i, or any range of a slot that has
+// been freed in part. The record of it is exact to the byte, and exists only
+// until the last byte is freed.
+func (h *Heap) freePart(sp *span, i, within uint32, b []byte) (err error, done bool) {
+	h.mu.Lock()
+	if h.set == nil || sp.owner.Load() == nil {
+		return h.unlock(nil), false
+	}
+	key := uintptr(sp.base) + uintptr(i*sp.size)
+	p := h.parts[key]
+	fresh := p == nil
+	if fresh {
+		p = new(part)
+	}
+	unpin(h.pinLocked())
+	s, local := h.pinFor(sp)
+	if s == nil {
+		unpin(nil)
+		return h.unlock(nil), false
+	}
+	rec := &sp.recs[i]
+	r := atomic.LoadUint32(rec)
+	size, end := r&^stateMask, within+uint32(len(b))
+	switch {
+	case r&stateMask == stateLive:
+		// Whatever record there is belongs to a block of the past.
+		*p = part{left: int(size)}
+		if end >= size || !atomic.CompareAndSwapUint32(rec, r, statePart|size) {
+			unpin(s)
+			return h.unlock(nil), false
+		}
+	case r&stateMask != statePart || fresh:
+		unpin(s)
+		return h.unlock(nil), false
+	}
+	free := end <= size && p.each(within, end, func(w *uint64, bits uint64) bool { return *w&bits == 0 })
+	if free {
+		p.each(within, end, func(w *uint64, bits uint64) bool { *w |= bits; return true })
+		p.left -= len(b)
+		s.freed += uint64(len(b))
+		if p.left == 0 {
+			s.releasePart(sp, i, local)
+		}
+	}
+	unpin(s)
+	switch {
+	case p.left == 0:
+		delete(h.parts, key)
+	case fresh:
+		if h.parts == nil {
+			h.parts = make(map[uintptr]*part)
+		}
+		h.parts[key] = p
+	}
+	if !free {
+		if end > sp.size {
+			return h.unlock(h.misuse(ErrNotOwned, b, nil)), true
+		}
+		return h.unlock(h.misuse(ErrDoubleFree, b, nil)), true
+	}
+	return h.unlock(nil), true
+}
+
+// releasePart frees slot i of sp, whose last byte was freed.
+func (s *shard) releasePart(sp *span, i uint32, local bool) {
+	if local {
+		sp.give(i)
+		s.file(sp)
+		return
+	}
+	atomic.StoreUint32(&sp.recs[i], stateQueue)
+	sp.bits[i/32].Or(1 << (i % 32))
+	sp.owner.Load().announce(sp)
+}

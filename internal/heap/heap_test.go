@@ -1,0 +1,117 @@
+package heap
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/gomem-go/gomem/backing"
+	"github.com/gomem-go/gomem/offset"
+)
+
+func newHeap(size int) *Heap {
+	h := new(Heap)
+	h.Init(Config{
+		Size:      size,
+		Source:    backing.Heap(),
+		Placement: func(size int) offset.Allocator { return offset.NewTLSF(size, 64) },
+		Spans:     true,
+	})
+	return h
+}
+
+// stamped is a live block and what its bytes must be.
+type stamped struct {
+	b    []byte
+	mark uint64
+}
+
+func (s stamped) fill() {
+	for i := range s.b {
+		s.b[i] = byte(s.mark >> (8 * (i & 7)))
+	}
+}
+
+func (s stamped) check(t *testing.T) {
+	t.Helper()
+	var want [8]byte
+	binary.LittleEndian.PutUint64(want[:], s.mark)
+	for i, x := range s.b {
+		if x != want[i&7] {
+			t.Fatalf("block of %d bytes: byte %d is %#x, want %#x", len(s.b), i, x, want[i&7])
+		}
+	}
+}
+
+func TestHeapRandom(t *testing.T) {
+	for seed := range uint64(4) {
+		h := newHeap(1024)
+		rng := rand.New(rand.NewPCG(seed, 1))
+		var live []stamped
+		bytes := 0
+		for op := range 60000 {
+			if len(live) < 200 || rng.IntN(2) == 0 && len(live) < 3000 {
+				n := 1 + rng.IntN(300)
+				switch rng.IntN(20) {
+				case 0:
+					n = 1 + rng.IntN(20000)
+				case 1, 2, 3:
+					n = 1 + rng.IntN(2048)
+				}
+				b, err := h.Malloc(n)
+				if err != nil || len(b) != n || cap(b) != n {
+					t.Fatalf("seed %d op %d: Malloc(%d) = len %d cap %d, %v", seed, op, n, len(b), cap(b), err)
+				}
+				s := stamped{b, rng.Uint64()}
+				s.fill()
+				live = append(live, s)
+				bytes += n
+				continue
+			}
+			i := rng.IntN(len(live))
+			s := live[i]
+			s.check(t)
+			from, to := 0, len(s.b)
+			if rng.IntN(4) == 0 {
+				from = rng.IntN(len(s.b))
+				to = from + 1 + rng.IntN(len(s.b)-from)
+			}
+			if err := h.Free(s.b[from:to]); err != nil {
+				t.Fatalf("seed %d op %d: Free: %v", seed, op, err)
+			}
+			if err := h.Free(s.b[from:to]); err == nil {
+				t.Fatalf("seed %d op %d: double free of [%d,%d) of %d accepted", seed, op, from, to, len(s.b))
+			}
+			bytes -= to - from
+			live[i] = live[len(live)-1]
+			live = live[:len(live)-1]
+			if from > 0 {
+				live = append(live, stamped{s.b[:from], s.mark})
+			}
+			if to < len(s.b) {
+				r := to & 7
+				live = append(live, stamped{s.b[to:], s.mark>>(8*r) | s.mark<<(64-8*r)})
+			}
+			if op%500 == 0 {
+				if err := h.Verify(); err != nil {
+					t.Fatalf("seed %d op %d: %v", seed, op, err)
+				}
+				if got := h.Stats().Live; got != bytes {
+					t.Fatalf("seed %d op %d: live %d, want %d", seed, op, got, bytes)
+				}
+			}
+		}
+		for _, s := range live {
+			s.check(t)
+			if err := h.Free(s.b); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := h.Trim(); err != nil {
+			t.Fatal(err)
+		}
+		if s := h.Stats(); s.Live != 0 || s.Backing != 0 || s.Chunks != 0 {
+			t.Fatalf("seed %d: after everything was freed: %+v", seed, s)
+		}
+	}
+}

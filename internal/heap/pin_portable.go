@@ -1,0 +1,78 @@
+//go:build race || gomem_portable || !(amd64 || arm64 || loong64 || mips64 || mips64le || ppc64 || ppc64le || riscv64 || s390x)
+
+package heap
+
+import (
+	"runtime"
+	"sync"
+	"unsafe"
+)
+
+// The portable form of pinning, without the runtime's help: a shard has a
+// lock, and pin takes it. A free locks the shard that owns the span, so that
+// every free is local. This is also the form that the race detector can follow.
+
+type shardLock struct{ sync.Mutex }
+
+func shardCount() int { return min(8, 2*runtime.GOMAXPROCS(0)) }
+
+// pin locks a shard, a goroutine's own choice as long as its stack stays where
+// it is, and returns it; nil if there is none. Call unpin in either case.
+func (h *Heap) pin() *shard {
+	set := h.shards.Load()
+	if set == nil {
+		return nil
+	}
+	s := (*set)[pinIndex()%len(*set)]
+	if s == nil {
+		return nil
+	}
+	s.Lock()
+	if h.shards.Load() == nil { // paused meanwhile
+		s.Unlock()
+		return nil
+	}
+	return s
+}
+
+func unpin(s *shard) {
+	if s != nil {
+		s.Unlock()
+	}
+}
+
+// pinFor locks the shard that owns sp: local is false only if there is none.
+func (h *Heap) pinFor(sp *span) (s *shard, local bool) {
+	for {
+		s = sp.owner.Load()
+		if s == nil || h.shards.Load() == nil {
+			return nil, false
+		}
+		s.Lock()
+		if h.shards.Load() == nil {
+			s.Unlock()
+			return nil, false
+		}
+		if sp.owner.Load() == s {
+			return s, true
+		}
+		s.Unlock()
+	}
+}
+
+func pinIndex() int {
+	var here byte
+	// Safety: the address is only hashed. Stacks are at least 2 KiB apart.
+	at := uint64(uintptr(unsafe.Pointer(&here)) >> 11)
+	return int(at * hashFactor >> 56 % uint64(shardCount()))
+}
+
+// barrier returns when every holder of a shard's lock has let go.
+func (h *Heap) barrier(set *shardSet) {
+	for _, s := range *set {
+		if s != nil {
+			s.Lock()
+			s.Unlock() //nolint:staticcheck // waiting for the holder is the point
+		}
+	}
+}

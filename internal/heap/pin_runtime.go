@@ -1,0 +1,64 @@
+//go:build !race && !gomem_portable && (amd64 || arm64 || loong64 || mips64 || mips64le || ppc64 || ppc64le || riscv64 || s390x)
+
+package heap
+
+import (
+	"runtime"
+	_ "unsafe" // for go:linkname
+)
+
+// A shard belongs to a P. While its goroutine is pinned to the P nobody else
+// touches the shard, so the fast paths need no atomic instruction.
+//
+// Runtime assumption 1: a goroutine between procPin and procUnpin is neither
+// preempted nor moved to another P, and the world does not stop meanwhile.
+// Package sync rests on the same for Pool.
+
+//go:linkname procPin runtime.procPin
+func procPin() int
+
+//go:linkname procUnpin runtime.procUnpin
+func procUnpin()
+
+// shardLock is what a shard needs beside the pin: nothing.
+type shardLock struct{}
+
+func shardCount() int { return runtime.GOMAXPROCS(0) }
+
+// pin keeps the goroutine on its P and returns the P's shard, nil if there is
+// none. Call unpin in either case, soon, and do not block, allocate or lock in
+// between.
+func (h *Heap) pin() *shard {
+	id := procPin()
+	if set := h.shards.Load(); set != nil && id < len(*set) {
+		return (*set)[id]
+	}
+	return nil
+}
+
+func unpin(*shard) { procUnpin() }
+
+// pinFor pins for a free in sp: local means that the returned shard owns sp.
+func (h *Heap) pinFor(sp *span) (s *shard, local bool) {
+	s = h.pin()
+	return s, s != nil && sp.owner.Load() == s
+}
+
+// pinIndex is where a shard for the current P belongs in the set, at this
+// moment.
+func pinIndex() int {
+	id := procPin()
+	procUnpin()
+	return id
+}
+
+// barrier returns when every goroutine that was pinned when it was called has
+// unpinned, and what this goroutine stored before is seen by all later pins.
+//
+// Runtime assumption 2: asking for a goroutine profile that is too large for
+// the space given stops the world, at once and also while the collector runs,
+// and starts it again.
+func (h *Heap) barrier(*shardSet) {
+	var one [1]runtime.StackRecord
+	runtime.GoroutineProfile(one[:])
+}

@@ -1,0 +1,277 @@
+package heap
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gomem-go/gomem/backing"
+)
+
+// pause keeps every goroutine out of the shards until resume. Under mu.
+func (h *Heap) pause() {
+	if h.set != nil {
+		h.shards.Store(nil)
+		h.barrier(h.set)
+	}
+}
+
+func (h *Heap) resume() { h.shards.Store(h.set) }
+
+// reclaimWorthwhile says whether so much of the mapped memory is neither in
+// use nor free in the chunks that the shards must hold it. Under mu.
+func (h *Heap) reclaimWorthwhile() bool {
+	if h.set == nil {
+		return false
+	}
+	free := 0
+	for _, c := range h.chunks {
+		if c != nil {
+			free += c.place.FreeBytes()
+		}
+	}
+	total, freed := h.totals()
+	slack := h.mapped - free - int(total-freed)
+	return slack > max(idleLimit, h.mapped/4)
+}
+
+// reclaim takes in what was freed remotely, returns the empty spans of every
+// shard to the chunks, and hands the spans with free slots of those shards
+// that have been quiet since the last time to the shard of the current P. So
+// the memory of a P that no longer runs this program's allocations is not lost.
+// Under mu.
+func (h *Heap) reclaim() {
+	if h.set == nil {
+		return
+	}
+	unpin(h.pinLocked())
+	me := (*h.set)[pinIndex()%len(*h.set)]
+	h.pause()
+	for _, s := range *h.set {
+		if s == nil {
+			continue
+		}
+		s.drain()
+		h.dropSpans(s.takeIdle(true))
+		if me != nil && s != me && s.malloced == s.seen {
+			me.takeOver(s)
+		}
+		s.seen = s.malloced
+	}
+	h.resume()
+}
+
+// takeOver makes s the owner of the spans with free slots that from owns.
+func (s *shard) takeOver(from *shard) {
+	for c := range from.spans {
+		if sp := from.cur[c]; sp != exhausted {
+			from.cur[c] = exhausted
+			sp.where = isFull
+			if !sp.full() {
+				from.file(sp)
+			}
+		}
+		for l := &from.spans[c]; !l.isEmpty(); {
+			sp := l.front()
+			l.remove(sp)
+			sp.owner.Store(s)
+			s.file(sp)
+		}
+	}
+	from.idle = 0
+}
+
+// releaseIdle returns empty spans of the current P's shard to the chunks.
+func (h *Heap) releaseIdle() {
+	h.mu.Lock()
+	if h.set != nil {
+		s := h.pinLocked()
+		idle := s.takeIdle(false)
+		unpin(s)
+		h.dropSpans(idle)
+		h.arm()
+	}
+	_ = h.unlock(nil)
+}
+
+// tickPeriod is how long an empty chunk must have been empty before it goes
+// back to the backing by itself.
+const tickPeriod = 250 * time.Millisecond
+
+// arm starts the clock of the trimming policy. Under mu.
+func (h *Heap) arm() {
+	if h.timer || h.closed {
+		return
+	}
+	h.timer = true
+	h.low = h.nempty
+	time.AfterFunc(tickPeriod, h.tick)
+}
+
+// tick unmaps the chunks that nobody needed during the last period, but one:
+// the low-water mark of empty chunks tells how many. While there is more to
+// give it comes back.
+func (h *Heap) tick() {
+	h.mu.Lock()
+	h.timer = false
+	if !h.closed {
+		low := h.low
+		h.reclaim()
+		dropped := h.dropEmpty(max(1, h.nempty-low))
+		if dropped > 0 || h.nempty > 1 {
+			h.arm()
+		}
+	}
+	_ = h.unlock(nil)
+}
+
+// Trim gives back to the backing every chunk that holds no block.
+func (h *Heap) Trim() error {
+	h.mu.Lock()
+	h.reclaim()
+	h.dropEmpty(0)
+	return h.unlock(nil)
+}
+
+// dropEmpty removes empty chunks until keep are left, those of the ordinary
+// size and the oldest last, and says how many it removed. unlock unmaps them.
+// Under mu.
+func (h *Heap) dropEmpty(keep int) (dropped int) {
+	for i := len(h.chunks) - 1; i >= 0 && h.nempty > 0; i-- {
+		c := h.chunks[i]
+		if c == nil || !c.empty() {
+			continue
+		}
+		if h.nempty > keep || len(c.mem) > max(maxChunk, h.cfg.Size) {
+			h.dropChunk(c)
+			h.nempty--
+			dropped++
+		}
+	}
+	if dropped > 0 {
+		h.low = min(h.low, h.nempty)
+		h.table.Store(newTable(h.chunks))
+	}
+	return dropped
+}
+
+func (h *Heap) dropChunk(c *chunk) {
+	h.chunks[c.index] = nil
+	h.fits.set(c.index, 0)
+	h.mapped -= len(c.mem)
+	h.dead = append(h.dead, c.mem)
+}
+
+// unlock ends a section under mu and then does what must not happen under it:
+// giving mappings back. It returns err, or what the backing said.
+func (h *Heap) unlock(err error) error {
+	dead := h.dead
+	if dead == nil {
+		h.mu.Unlock()
+		return err
+	}
+	h.dead = nil
+	h.mu.Unlock()
+	for _, mem := range dead {
+		if e := h.maps.unmap(mem); e != nil && err == nil {
+			err = e
+		}
+	}
+	return err
+}
+
+// mappings is what a heap has mapped. It outlives the heap by one cleanup, so
+// that an allocator that is dropped gives its memory back.
+type mappings struct {
+	source backing.Source
+	mu     sync.Mutex
+	mem    map[*byte][]byte
+}
+
+// watch remembers a mapping that the garbage collector does not know. Under mu.
+func (h *Heap) watch(mem []byte) {
+	if h.maps == nil {
+		h.maps = &mappings{source: h.cfg.Source, mem: make(map[*byte][]byte)}
+		if h.cfg.Source != backing.Heap() {
+			runtime.AddCleanup(h, (*mappings).unmapAll, h.maps)
+		}
+	}
+	h.maps.mu.Lock()
+	h.maps.mem[&mem[0]] = mem
+	h.maps.mu.Unlock()
+}
+
+func (m *mappings) unmap(mem []byte) error {
+	m.mu.Lock()
+	delete(m.mem, &mem[0])
+	m.mu.Unlock()
+	return m.source.Unmap(mem)
+}
+
+func (m *mappings) unmapAll() {
+	for _, mem := range m.mem {
+		// Nobody is left to tell.
+		_ = m.source.Unmap(mem)
+	}
+}
+
+// Reset gives everything back, live or not, and leaves the heap as new but
+// for its totals. No other call may be under way.
+func (h *Heap) Reset() error {
+	h.mu.Lock()
+	h.reset()
+	return h.unlock(nil)
+}
+
+// Close is Reset, and from then on every call fails with ErrClosed.
+func (h *Heap) Close() error {
+	h.mu.Lock()
+	if h.closed {
+		return h.unlock(ErrClosed)
+	}
+	h.reset()
+	h.closed = true
+	return h.unlock(nil)
+}
+
+func (h *Heap) reset() {
+	h.pause()
+	if h.set != nil {
+		for _, s := range *h.set {
+			if s != nil {
+				h.malloced += s.malloced
+				h.freed += s.freed
+				h.raced += s.raced
+			}
+		}
+	}
+	h.freed = h.malloced
+	h.set, h.solo, h.parts = nil, 0, nil
+	h.resume()
+	for _, c := range h.chunks {
+		if c != nil {
+			h.dead = append(h.dead, c.mem)
+		}
+	}
+	h.chunks, h.fits = nil, tourney{}
+	h.mapped, h.nempty, h.low = 0, 0, 0
+	h.table.Store(nil)
+}
+
+// totals are the bytes requested and given back so far. Under mu; the shards'
+// share may be a few operations old.
+func (h *Heap) totals() (malloced, freed uint64) {
+	malloced, freed = h.malloced, h.freed
+	if h.set != nil {
+		for _, s := range *h.set {
+			if s != nil {
+				// Freed first: what is freed was allocated before.
+				f := atomic.LoadUint64(&s.freed)
+				malloced += atomic.LoadUint64(&s.malloced)
+				freed += f
+			}
+		}
+	}
+	return malloced, freed
+}

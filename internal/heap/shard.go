@@ -1,0 +1,190 @@
+package heap
+
+import "sync/atomic"
+
+// shard is the part of a heap that one P allocates from: for each class a
+// current span and the others with free slots. Only a goroutine that is pinned
+// to the P touches it, or the holder of Heap.mu while the heap is paused.
+type shard struct {
+	shardLock
+	cur   [64]*span // by class; 64 so that the index needs no bounds check
+	spans [classes]list
+
+	// Bytes requested and given back through this shard. Read by others, who
+	// may see a value a few operations old.
+	malloced, freed uint64
+	idle            int    // bytes of empty spans in the lists
+	seen            uint64 // malloced at the last reclaim: unchanged means quiet
+	raced           uint64 // frees that lost to a free of the same slot at the same time
+
+	// remote is the stack of spans with slots that were freed elsewhere; others
+	// push, the owner takes all.
+	_      [64]byte
+	remote atomic.Pointer[span]
+}
+
+type shardSet = []*shard
+
+// idleLimit is how many bytes of empty spans a shard keeps for the next load.
+const idleLimit = 256 << 10
+
+func newShard() *shard {
+	s := &shard{}
+	for c := range s.cur {
+		s.cur[c] = exhausted
+	}
+	for c := range s.spans {
+		s.spans[c].init()
+	}
+	return s
+}
+
+// refill gives class c a current span with a free slot, from what the shard
+// has; false if it has none.
+func (s *shard) refill(c int) bool {
+	if s.remote.Load() != nil {
+		s.drain()
+	}
+	sp := s.cur[c]
+	if sp.head != noSlot || sp.carve() {
+		return true
+	}
+	l := &s.spans[c]
+	if l.isEmpty() {
+		return false
+	}
+	sp = l.front()
+	l.remove(sp)
+	if sp.used == 0 {
+		s.idle -= int(spanSize[c])
+	}
+	s.setCur(c, sp)
+	return sp.head != noSlot || sp.carve()
+}
+
+// setCur makes sp the current span of class c, and files the one before.
+func (s *shard) setCur(c int, sp *span) {
+	old := s.cur[c]
+	s.cur[c] = sp
+	sp.where = isCur
+	if old != exhausted {
+		old.where = isFull
+		if !old.full() {
+			s.file(old)
+		}
+	}
+}
+
+// adopt makes a fresh span the shard's own and the current one of its class.
+func (s *shard) adopt(sp *span) {
+	sp.owner.Store(s)
+	s.setCur(int(sp.class), sp)
+	sp.carve()
+}
+
+// file enters a span that has free slots into its class's list, or moves it
+// to the end where it belongs after a change.
+func (s *shard) file(sp *span) {
+	if sp.where == isCur {
+		return
+	}
+	l := &s.spans[sp.class]
+	if sp.where == isListed {
+		if sp.used != 0 {
+			return
+		}
+		l.remove(sp)
+	}
+	if sp.used == 0 {
+		l.pushBack(sp)
+		s.idle += int(spanSize[sp.class])
+	} else {
+		l.pushFront(sp)
+	}
+}
+
+// drain takes in what others freed in this shard's spans.
+func (s *shard) drain() {
+	for sp := s.remote.Swap(nil); sp != nil; {
+		next := sp.remote
+		sp.remote = nil
+		// From here on the next remote free announces the span again.
+		sp.notified.Store(0)
+		if owner := sp.owner.Load(); owner == s {
+			s.collect(sp)
+		} else {
+			owner.announce(sp) // it changed hands meanwhile
+		}
+		sp = next
+	}
+}
+
+// collect moves the queued slots of sp to its free list.
+func (s *shard) collect(sp *span) {
+	took := false
+	for w := range sp.bits {
+		if sp.bits[w].Load() == 0 {
+			continue
+		}
+		for bits := sp.bits[w].Swap(0); bits != 0; bits &= bits - 1 {
+			i := uint32(w*32 + trailingZeros(bits))
+			if atomic.LoadUint32(&sp.recs[i])&stateMask == stateQueue {
+				sp.give(i)
+				took = true
+			} else {
+				s.raced++
+			}
+		}
+	}
+	if took {
+		s.file(sp)
+	}
+}
+
+// announce puts sp on the stack of spans to drain, once.
+func (s *shard) announce(sp *span) {
+	if sp.notified.Load() != 0 || sp.notified.Swap(1) != 0 {
+		return
+	}
+	for {
+		top := s.remote.Load()
+		sp.remote = top
+		if s.remote.CompareAndSwap(top, sp) {
+			return
+		}
+	}
+}
+
+// freeRemote frees the whole slot i of n bytes in a span of another shard;
+// false if the slot is not live with that length. s takes the account.
+func (s *shard) freeRemote(sp *span, i uint32, n int) bool {
+	if !atomic.CompareAndSwapUint32(&sp.recs[i], stateLive|uint32(n), stateQueue) {
+		return false
+	}
+	bit := uint32(1) << (i % 32)
+	if sp.bits[i/32].Or(bit)&bit != 0 {
+		s.raced++ // somebody queued it, and the owner freed it, at once
+	}
+	s.freed += uint64(n)
+	sp.owner.Load().announce(sp)
+	return true
+}
+
+// takeIdle unlinks all empty spans and returns them linked through next. The
+// current spans stay unless all is set.
+func (s *shard) takeIdle(all bool) (idle *span) {
+	for c := range s.spans {
+		l := &s.spans[c]
+		for sp := l.back(); sp != &l.root && sp.used == 0; sp = l.back() {
+			l.remove(sp)
+			sp.next, idle = idle, sp
+		}
+		if sp := s.cur[c]; all && sp != exhausted && sp.used == 0 {
+			s.cur[c] = exhausted
+			sp.where = isFull
+			sp.next, idle = idle, sp
+		}
+	}
+	s.idle = 0
+	return idle
+}

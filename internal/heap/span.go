@@ -1,0 +1,157 @@
+package heap
+
+import (
+	"sync/atomic"
+	"unsafe"
+)
+
+// A slot's record is one word out of line: two bits of state, then the length
+// that was requested or, in a free slot, the next free slot.
+//
+//	free    next free slot of the span, or noSlot
+//	live    requested bytes: what a whole free must name
+//	queued  freed by a goroutine on another P; the owner has not seen it yet
+//	part    some bytes are freed, which ones is in Heap.parts
+//
+// The owner reads and writes records of its spans plainly. Everybody else
+// moves live to queued or part with a compare-and-swap, which decides between
+// two that free the same slot at once. The owner's plain store may override a
+// queued mark only when the program frees a slot twice at the same moment: the
+// owner then finds a queued bit without a queued record, and counts it.
+const (
+	stateMask  = 3 << 30
+	stateFree  = 0 << 30
+	stateLive  = 1 << 30
+	stateQueue = 2 << 30
+	statePart  = 3 << 30
+	noSlot     = 1<<30 - 1
+)
+
+// where a span is in its owner's lists.
+const (
+	isFull   = iota // no free slot; in no list
+	isCur           // the span that its class allocates from
+	isListed        // in the class's list of spans with free slots
+)
+
+// span is a run of bytes in one chunk, cut into slots of one class and owned
+// by one shard. The accounting equation, for which Verify walks the records:
+//
+//	used + slots on the free list + (slots - carved) == slots
+type span struct {
+	base   unsafe.Pointer // first byte; the chunk keeps it alive
+	recs   []uint32       // one per slot
+	owner  atomic.Pointer[shard]
+	head   uint32 // first free slot, or noSlot
+	used   uint32 // slots not on the free list and carved: live, queued or part
+	size   uint32 // bytes per slot
+	magic  uint32 // ceil(2^32/size): i = offset*magic>>32 for offset < 64 KiB
+	carved uint32 // slots below this have been on the free list at least once
+	where  uint8
+	class  uint8
+
+	chunk      *chunk
+	off        int // of base in the chunk
+	next, prev *span
+
+	// Written by others than the owner; on a line of its own.
+	_        [64]byte
+	notified atomic.Uint32 // 1 while the span is on its owner's remote stack
+	remote   *span         // next on that stack
+	bits     []atomic.Uint32
+}
+
+// exhausted stands for "no span yet" as the current span of a class, so that
+// the fast path needs no nil check. It has no free slot and never gets one.
+var exhausted = &span{head: noSlot, size: 1}
+
+func newSpan(class int) *span {
+	size := slotSize[class]
+	slots := spanSize[class] / size
+	return &span{
+		recs:  make([]uint32, slots),
+		bits:  make([]atomic.Uint32, (slots+31)/32),
+		size:  size,
+		magic: uint32((1<<32 + uint64(size) - 1) / uint64(size)),
+		class: uint8(class),
+	}
+}
+
+// place puts an empty span at off in c.
+func (sp *span) place(c *chunk, off int) {
+	sp.chunk, sp.off = c, off
+	// Safety: off is inside the chunk, by the placement that chose it.
+	sp.base = unsafe.Pointer(&c.mem[off])
+	sp.head, sp.used, sp.carved = noSlot, 0, 0
+	sp.where = isFull
+}
+
+// slot returns the slot that holds the byte at off of the span and how far
+// into the slot it is. The slot may lie behind the last one.
+func (sp *span) slot(off uint32) (i, within uint32) {
+	i = uint32(uint64(off) * uint64(sp.magic) >> 32)
+	return i, off - i*sp.size
+}
+
+// full says whether neither a free nor an uncarved slot is left.
+func (sp *span) full() bool {
+	return sp.head == noSlot && int(sp.carved) == len(sp.recs)
+}
+
+// carve puts up to a page of never used slots on the free list, which must be
+// empty; false if none are left.
+func (sp *span) carve() bool {
+	from := sp.carved
+	to := min(from+max(1, 4096/sp.size), uint32(len(sp.recs)))
+	if from == to {
+		return false
+	}
+	for i := from; i < to-1; i++ {
+		sp.recs[i] = i + 1
+	}
+	sp.recs[to-1] = noSlot
+	sp.head, sp.carved = from, to
+	return true
+}
+
+// take pops a free slot, which must exist, for n bytes.
+func (sp *span) take(n int) []byte {
+	i := sp.head
+	sp.head = sp.recs[i]
+	sp.recs[i] = stateLive | uint32(n)
+	sp.used++
+	// Safety: slot i lies inside the span.
+	return unsafe.Slice((*byte)(unsafe.Add(sp.base, i*sp.size)), n)
+}
+
+// give puts slot i back on the free list.
+func (sp *span) give(i uint32) {
+	sp.recs[i] = sp.head
+	sp.head = i
+	sp.used--
+}
+
+// list is a ring of spans through next and prev with a sentinel. Spans with
+// live slots are at the front, empty ones at the back.
+type list struct{ root span }
+
+func (l *list) init()         { l.root.next, l.root.prev = &l.root, &l.root }
+func (l *list) front() *span  { return l.root.next }
+func (l *list) back() *span   { return l.root.prev }
+func (l *list) isEmpty() bool { return l.root.next == &l.root }
+
+func (l *list) insertAfter(at, sp *span) {
+	sp.prev, sp.next = at, at.next
+	at.next.prev = sp
+	at.next = sp
+	sp.where = isListed
+}
+
+func (l *list) pushFront(sp *span) { l.insertAfter(&l.root, sp) }
+func (l *list) pushBack(sp *span)  { l.insertAfter(l.root.prev, sp) }
+
+func (l *list) remove(sp *span) {
+	sp.prev.next, sp.next.prev = sp.next, sp.prev
+	sp.next, sp.prev = nil, nil
+	sp.where = isFull
+}

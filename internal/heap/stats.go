@@ -1,0 +1,90 @@
+package heap
+
+import (
+	"iter"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/gomem-go/gomem/offset"
+)
+
+// Stats are figures of one moment, in bytes unless said otherwise.
+type Stats struct {
+	Malloced    uint64 // requested since the start
+	Freed       uint64 // given back since the start
+	Live        int    // requested and not given back
+	Backing     int    // mapped
+	PeakBacking int    // most of Backing so far
+	Chunks      int    // number of mappings
+	EmptyChunks int    // of them, without a block
+	Spans       int    // number of spans, runs of slots for small blocks
+	Refused     uint64 // number of frees that were no frees
+	Raced       uint64 // number of frees that lost to one of the same block at the same moment
+}
+
+// Stats returns the figures; other goroutines' last few operations may be
+// missing. O(chunks).
+func (h *Heap) Stats() Stats {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s := Stats{Backing: h.mapped, PeakBacking: h.peak, EmptyChunks: h.nempty, Refused: h.refused.Load(), Raced: h.raced}
+	s.Malloced, s.Freed = h.totals()
+	s.Live = int(int64(s.Malloced - s.Freed))
+	for _, c := range h.chunks {
+		if c != nil {
+			s.Chunks++
+			s.Spans += c.spans
+		}
+	}
+	if h.set != nil {
+		for _, sh := range *h.set {
+			if sh != nil {
+				s.Raced += atomic.LoadUint64(&sh.raced)
+			}
+		}
+	}
+	return s
+}
+
+// Totals are the bytes requested and given back so far. O(Ps).
+func (h *Heap) Totals() (malloced, freed uint64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.totals()
+}
+
+// Chunk is a chunk's bytes and the free ranges among them.
+type Chunk struct {
+	Mem  []byte
+	Free []offset.Block
+}
+
+// Chunks yields a snapshot of each chunk. Spans count as taken.
+func (h *Heap) Chunks() iter.Seq[Chunk] {
+	return func(yield func(Chunk) bool) {
+		h.mu.Lock()
+		var all []Chunk
+		for _, c := range h.chunks {
+			if c == nil {
+				continue
+			}
+			snap := Chunk{Mem: c.mem}
+			for b := range c.place.Blocks() {
+				snap.Free = append(snap.Free, b)
+			}
+			all = append(all, snap)
+		}
+		h.mu.Unlock()
+		for _, c := range all {
+			if !yield(c) {
+				return
+			}
+		}
+	}
+}
+
+// Owns says whether addr lies in a chunk of the heap.
+func (h *Heap) Owns(b []byte) bool {
+	t := h.table.Load()
+	return t != nil && len(b) > 0 && t.find(uintptr(unsafe.Pointer(unsafe.SliceData(b)))) != nil
+}

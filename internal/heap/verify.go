@@ -1,0 +1,197 @@
+package heap
+
+import (
+	"fmt"
+)
+
+// Verify checks every invariant of the heap and returns the first that does
+// not hold. It pauses the heap; O(everything).
+func (h *Heap) Verify() error {
+	h.mu.Lock()
+	h.pause()
+	err := h.verify()
+	h.resume()
+	return h.unlock(err)
+}
+
+func (h *Heap) verify() error {
+	mapped, empty := 0, 0
+	spans := make(map[*span]bool)
+	for i, c := range h.chunks {
+		if c == nil {
+			if h.fits.node[h.fits.leaves()+i] != 0 {
+				return fmt.Errorf("heap: no chunk %d, but the tourney has room there", i)
+			}
+			continue
+		}
+		if c.index != i {
+			return fmt.Errorf("heap: chunk %d believes to be %d", i, c.index)
+		}
+		if err := c.place.Verify(); err != nil {
+			return fmt.Errorf("heap: chunk %d: %w", i, err)
+		}
+		if got, want := h.fits.node[h.fits.leaves()+i], c.place.Fits(); got != want {
+			return fmt.Errorf("heap: chunk %d fits %d, the tourney says %d", i, want, got)
+		}
+		if e := h.table.Load().find(c.addr()); e == nil || e.c != c {
+			return fmt.Errorf("heap: chunk %d is not in the table", i)
+		}
+		mapped += len(c.mem)
+		if c.empty() {
+			empty++
+		}
+		if err := c.verifySpans(spans); err != nil {
+			return fmt.Errorf("heap: chunk %d: %w", i, err)
+		}
+	}
+	if mapped != h.mapped || empty != h.nempty {
+		return fmt.Errorf("heap: %d bytes mapped and %d chunks empty, counted %d and %d", mapped, empty, h.mapped, h.nempty)
+	}
+	for i := range h.fits.leaves() {
+		if i > 0 && h.fits.node[i] != max(h.fits.node[2*i], h.fits.node[2*i+1]) {
+			return fmt.Errorf("heap: tourney node %d is not the larger of its children", i)
+		}
+	}
+	return h.verifyShards(spans)
+}
+
+// verifySpans checks the page map and collects the spans of c.
+func (c *chunk) verifySpans(spans map[*span]bool) error {
+	count := 0
+	for p := 0; p < len(c.pages); {
+		sp := c.pages[p].Load()
+		if sp == nil {
+			p++
+			continue
+		}
+		size := int(spanSize[sp.class])
+		if sp.chunk != c || sp.off != p<<pageShift {
+			return fmt.Errorf("page %d belongs to a span at %d", p, sp.off)
+		}
+		for end := p + size>>pageShift; p < end; p++ {
+			if c.pages[p].Load() != sp {
+				return fmt.Errorf("page %d is not of the span at %d", p, sp.off)
+			}
+		}
+		spans[sp] = true
+		count++
+	}
+	if count != c.spans {
+		return fmt.Errorf("%d spans, counted %d", count, c.spans)
+	}
+	return nil
+}
+
+func (h *Heap) verifyShards(spans map[*span]bool) error {
+	listed := make(map[*span]bool)
+	for id, s := range h.shardList() {
+		idle := 0
+		for c := range s.spans {
+			for sp := s.spans[c].front(); sp != &s.spans[c].root; sp = sp.next {
+				if sp.where != isListed || sp.owner.Load() != s || int(sp.class) != c || sp.full() {
+					return fmt.Errorf("heap: shard %d class %d: wrong span in the list: %v", id, c, sp)
+				}
+				if sp.next.prev != sp || listed[sp] {
+					return fmt.Errorf("heap: shard %d class %d: broken list at %v", id, c, sp)
+				}
+				if sp.used == 0 {
+					idle += int(spanSize[c])
+				} else if sp.prev != &s.spans[c].root && sp.prev.used == 0 {
+					return fmt.Errorf("heap: shard %d class %d: empty span before %v", id, c, sp)
+				}
+				listed[sp] = true
+			}
+			if sp := s.cur[c]; sp != exhausted && (sp.where != isCur || sp.owner.Load() != s || int(sp.class) != c) {
+				return fmt.Errorf("heap: shard %d class %d: wrong current span %v", id, c, sp)
+			}
+		}
+		if idle != s.idle {
+			return fmt.Errorf("heap: shard %d: %d idle bytes, counted %d", id, idle, s.idle)
+		}
+	}
+	for sp := range spans {
+		if err := sp.verify(); err != nil {
+			return fmt.Errorf("heap: %v: %w", sp, err)
+		}
+		if sp.where == isListed && !listed[sp] {
+			return fmt.Errorf("heap: %v is in no list", sp)
+		}
+		if sp.where == isFull && !sp.full() {
+			return fmt.Errorf("heap: %v has free slots and is in no list", sp)
+		}
+	}
+	for sp := range listed {
+		if !spans[sp] {
+			return fmt.Errorf("heap: %v is listed but not in its chunk's pages", sp)
+		}
+	}
+	return h.verifyParts(spans)
+}
+
+// shardList is the shards there are. Under mu.
+func (h *Heap) shardList() []*shard {
+	var all []*shard
+	if h.set != nil {
+		for _, s := range *h.set {
+			if s != nil {
+				all = append(all, s)
+			}
+		}
+	}
+	return all
+}
+
+// verify checks the records and the accounting equation of a span.
+func (sp *span) verify() error {
+	free := make([]bool, len(sp.recs))
+	n := uint32(0)
+	for i := sp.head; i != noSlot; i = sp.recs[i] {
+		if i >= sp.carved || free[i] || sp.recs[i]&stateMask != stateFree {
+			return fmt.Errorf("free list broken at slot %d", i)
+		}
+		free[i] = true
+		n++
+	}
+	if sp.used+n != sp.carved || int(sp.carved) > len(sp.recs) {
+		return fmt.Errorf("%d used and %d free of %d carved slots", sp.used, n, sp.carved)
+	}
+	for i, r := range sp.recs[:sp.carved] {
+		queued := sp.bits[i/32].Load()>>(i%32)&1 == 1
+		switch {
+		case free[i]:
+		case r&stateMask == stateFree:
+			return fmt.Errorf("slot %d is free and not on the list", i)
+		case r&stateMask == stateQueue:
+			if !queued || sp.notified.Load() == 0 {
+				return fmt.Errorf("slot %d is queued, but nobody will know", i)
+			}
+		case r&^stateMask == 0 || r&^stateMask > sp.size:
+			return fmt.Errorf("slot %d of %d bytes holds %d", i, sp.size, r&^stateMask)
+		}
+	}
+	return nil
+}
+
+func (sp *span) String() string {
+	return fmt.Sprintf("span{%d × %d B at %d, used %d, carved %d, where %d}",
+		len(sp.recs), sp.size, sp.off, sp.used, sp.carved, sp.where)
+}
+
+// verifyParts checks that each slot in state part has its record.
+func (h *Heap) verifyParts(spans map[*span]bool) error {
+	for sp := range spans {
+		for i, r := range sp.recs[:sp.carved] {
+			if r&stateMask != statePart {
+				continue
+			}
+			p := h.parts[uintptr(sp.base)+uintptr(i)*uintptr(sp.size)]
+			if p == nil {
+				return fmt.Errorf("heap: %v: slot %d is freed in part without a record", sp, i)
+			}
+			if p.left <= 0 || p.left > int(r&^stateMask) {
+				return fmt.Errorf("heap: %v: slot %d of %d bytes has %d left", sp, i, r&^stateMask, p.left)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,84 @@
+package gomem
+
+import (
+	"github.com/gomem-go/gomem/backing"
+	"github.com/gomem-go/gomem/internal/heap"
+	"github.com/gomem-go/gomem/offset"
+)
+
+// Option sets a property of a [ScalableMemoryAllocator] when it is made. The
+// build tags twotree, enable_buddy and enable_mmap change what is the default,
+// and nothing else: one program can use allocators of every kind.
+type Option func(*settings)
+
+type settings struct {
+	heap   heap.Config
+	misuse func(error)
+	pooled bool
+}
+
+// Placement is how an allocator finds room in its chunks.
+type Placement int
+
+const (
+	// SizeClasses is the default: blocks up to 2 KiB come from slots of 48 size
+	// classes, through caches of which each processor has its own, and larger
+	// ones from TLSF. Aligned to 16 bytes; O(1).
+	SizeClasses Placement = iota
+	// TLSF is two-level segregated fit for blocks of every size, in granules
+	// of 16 bytes, which is also the alignment. O(1).
+	TLSF
+	// SingleTree is one treap by offset: exact to the byte, so that not one
+	// byte is lost to rounding and addresses are not aligned. O(log n)
+	// expected.
+	SingleTree
+	// TwoTree is two AVL trees, by size and by offset: best fit, exact to the
+	// byte, not aligned. O(log n).
+	TwoTree
+)
+
+// granules are the units of placement by TLSF, in bytes: for every block, and
+// where slots serve the small ones.
+const (
+	tlsfGranule  = 16
+	largeGranule = 64
+)
+
+func (p Placement) config(c *heap.Config) {
+	c.Spans = p == SizeClasses
+	switch p {
+	case SingleTree:
+		c.Placement = func(size int) offset.Allocator { return offset.NewSingleTree(size) }
+	case TwoTree:
+		c.Placement = func(size int) offset.Allocator { return offset.NewSingleTree(size) }
+	case TLSF:
+		c.Placement = func(size int) offset.Allocator { return offset.NewTLSF(size, tlsfGranule) }
+	default:
+		c.Placement = func(size int) offset.Allocator { return offset.NewTLSF(size, largeGranule) }
+	}
+}
+
+// WithPlacement chooses how the allocator finds room. An unknown placement is
+// SizeClasses.
+func WithPlacement(p Placement) Option { return func(s *settings) { p.config(&s.heap) } }
+
+// WithBacking chooses where chunks come from: backing.Heap(), backing.Mmap()
+// or a source of your own. nil is the default.
+func WithBacking(src backing.Source) Option {
+	return func(s *settings) {
+		if src != nil {
+			s.heap.Source, s.pooled = src, false
+		}
+	}
+}
+
+// WithMaxBytes bounds what the allocator maps: it is never exceeded, not by a
+// byte. A Malloc that would need more fails with ErrLimit. n <= 0 means no
+// bound.
+func WithMaxBytes(n int) Option { return func(s *settings) { s.heap.MaxBytes = max(n, 0) } }
+
+// WithMisuse has f called with each refused free, after the allocator's lock
+// is released, on the goroutine that called Free. The error is a
+// [*MisuseError]. A f that panics makes misuse fatal. Without it a refused free
+// is counted in [Stats] and Free returns false.
+func WithMisuse(f func(error)) Option { return func(s *settings) { s.misuse = f } }

@@ -1,0 +1,256 @@
+package gomem
+
+import (
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/gomem-go/gomem/backing"
+	"github.com/gomem-go/gomem/internal/heap"
+)
+
+// ScalableMemoryAllocator hands out byte slices from memory that it maps in
+// chunks, more when they are full, and gives back when they are empty.
+//
+// Any goroutine may call any method at any time, and may free what another has
+// allocated; only Recycle and Close must come after all other use. Small
+// blocks come from caches per processor without a lock or an atomic
+// instruction, see the package comment of internal/heap.
+//
+// Memory is owned from Malloc to Free. Free takes a block or any part of one,
+// in any order, to the byte. A free of what is not live is refused: Free
+// returns false, nothing changes, the event is counted and reported to
+// [WithMisuse]. What is freed in parts is reusable at once in blocks above
+// 2 KiB, except for less than 64 bytes at each end of a freed range; a smaller
+// block comes back as a whole with its last byte.
+//
+// A nil *ScalableMemoryAllocator is valid: it allocates from the Go heap and
+// frees nothing.
+type ScalableMemoryAllocator struct {
+	heap   heap.Heap
+	misuse func(error)
+}
+
+// MisuseError is a refused Free: Addr and Size name the range, and errors.Is
+// tells which of ErrDoubleFree, ErrNotOwned and ErrInvalidSize it was.
+type MisuseError = heap.MisuseError
+
+// NewScalableMemoryAllocator returns an allocator whose first chunk will have
+// size bytes, or the default if size is not positive. It maps nothing before the
+// first Malloc; an allocator that is never used costs a few hundred bytes.
+func NewScalableMemoryAllocator(size int, opts ...Option) *ScalableMemoryAllocator {
+	s := settings{heap: heap.Config{Source: backing.Heap()}}
+	SizeClasses.config(&s.heap)
+	for _, o := range opts {
+		o(&s)
+	}
+	if size <= 0 {
+		size = defaultChunk
+	}
+	s.heap.Size = size
+	a := &ScalableMemoryAllocator{misuse: s.misuse}
+	a.heap.Init(s.heap)
+	return a
+}
+
+const defaultChunk = 64 << 10
+
+// Malloc returns n bytes, owned until freed, with cap == len. They are not
+// zeroed: they hold what their last user left. Aligned to 16 bytes, or as the
+// placement says.
+//
+// nil if n is negative, memory is exhausted, the limit is reached or the
+// allocator is closed; TryMalloc tells which. An empty slice that needs no Free
+// if n is 0. O(1) with the default placement; maps a chunk when all are full.
+func (a *ScalableMemoryAllocator) Malloc(n int) []byte {
+	if a == nil || n <= 0 {
+		return mallocOdd(a, n)
+	}
+	b, err := a.heap.Malloc(n)
+	if err != nil {
+		return nil
+	}
+	return b
+}
+
+// mallocOdd is Malloc without an allocator or without bytes.
+func mallocOdd(a *ScalableMemoryAllocator, n int) []byte {
+	b, _ := a.TryMalloc(n)
+	return b
+}
+
+// TryMalloc is Malloc with the reason when there is nothing to return:
+// ErrInvalidSize for a negative n, ErrLimit, ErrClosed, or an error that wraps
+// ErrOutOfMemory and the system's errno. Then nothing has changed.
+func (a *ScalableMemoryAllocator) TryMalloc(n int) ([]byte, error) {
+	switch {
+	case n < 0:
+		return nil, fmt.Errorf("gomem: Malloc(%d): %w", n, ErrInvalidSize)
+	case n == 0:
+		return []byte{}, nil
+	case n > math.MaxInt-1<<30:
+		return nil, fmt.Errorf("gomem: Malloc(%d): %w", n, ErrOutOfMemory)
+	case a == nil:
+		return make([]byte, n), nil
+	}
+	return a.heap.Malloc(n)
+}
+
+// MallocAligned is TryMalloc with the address a multiple of align, a power of
+// two up to 4096; any other is ErrInvalidSize.
+func (a *ScalableMemoryAllocator) MallocAligned(n, align int) ([]byte, error) {
+	if a == nil || n <= 0 {
+		return a.TryMalloc(n)
+	}
+	return a.heap.MallocAligned(n, align)
+}
+
+// Free gives back b, a block or any part of one that is still live, and
+// returns true. It returns true and does nothing for an empty b, which needs no
+// Free. It returns false and changes nothing if any byte of b is not live
+// memory of this allocator, and for every b if a is nil. O(1) with the default
+// placement; never allocates for a whole block.
+func (a *ScalableMemoryAllocator) Free(b []byte) bool {
+	if a == nil {
+		return false
+	}
+	if err := a.heap.Free(b); err != nil {
+		return a.refused(err)
+	}
+	return true
+}
+
+// refused reports a refused free to the policy.
+func (a *ScalableMemoryAllocator) refused(err error) bool {
+	if a.misuse != nil {
+		a.misuse(err)
+	}
+	return false
+}
+
+// FreeRest frees all of *b behind its first keep bytes and shortens *b, and
+// its capacity, to them. If the free is refused, or keep is not within *b, it
+// changes nothing.
+func (a *ScalableMemoryAllocator) FreeRest(b *[]byte, keep int) {
+	if b == nil || keep < 0 || keep > len(*b) {
+		if a != nil && b != nil {
+			a.refused(a.heap.Misuse(*b, fmt.Errorf("%w: FreeRest keeps %d of %d bytes", ErrInvalidSize, keep, len(*b))))
+		}
+		return
+	}
+	if a == nil || keep == len(*b) || a.Free((*b)[keep:]) {
+		*b = (*b)[:keep:keep]
+	}
+}
+
+// Borrow returns n bytes that nobody owns: a borrow until the next allocation
+// from this allocator, by any goroutine. Do not free it. It counts in no
+// statistic. nil as Malloc.
+func (a *ScalableMemoryAllocator) Borrow(n int) []byte {
+	if a == nil || n <= 0 {
+		return mallocOdd(a, n)
+	}
+	b, err := a.heap.Borrow(n)
+	if err != nil {
+		return nil
+	}
+	return b
+}
+
+// Read reads once from r into n bytes of new memory and returns what arrived,
+// owned; the rest is free again. Bytes that arrive together with an error are
+// returned with it. With nothing to return the slice is nil and nothing is
+// left to free, also when r panics.
+func (a *ScalableMemoryAllocator) Read(r io.Reader, n int) (b []byte, err error) {
+	b, err = a.TryMalloc(n)
+	if err != nil {
+		return nil, err
+	}
+	whole := b
+	defer func() {
+		if b == nil {
+			a.Free(whole)
+		}
+	}()
+	b = nil
+	got, err := r.Read(whole)
+	switch {
+	case got < 0 || got > n:
+		return nil, fmt.Errorf("gomem: reader returned %d for %d bytes: %w", got, n, ErrInvalidSize)
+	case got == 0:
+		return nil, err
+	}
+	b = whole
+	a.FreeRest(&b, got)
+	return b, err
+}
+
+// Recycle gives back all memory, live or not, and leaves the allocator ready
+// for use. No slice from before may be used or freed afterwards.
+func (a *ScalableMemoryAllocator) Recycle() {
+	if a != nil {
+		// What the system will not take back stays mapped; Close tells.
+		_ = a.heap.Reset()
+	}
+}
+
+// Close gives back all memory, live or not. Every later call but Stats fails
+// with ErrClosed, or false. It returns what the backing says, and ErrClosed the
+// second time.
+func (a *ScalableMemoryAllocator) Close() error {
+	if a == nil {
+		return nil
+	}
+	return a.heap.Close()
+}
+
+// Trim gives back every chunk that holds no block. Without it that happens by
+// itself, but for one chunk, within a second after a peak.
+func (a *ScalableMemoryAllocator) Trim() {
+	if a != nil {
+		_ = a.heap.Trim()
+	}
+}
+
+// Verify checks every invariant of the allocator's structures and returns the
+// first that does not hold. It stops the allocator meanwhile; O(all blocks).
+func (a *ScalableMemoryAllocator) Verify() error {
+	if a == nil {
+		return nil
+	}
+	return a.heap.Verify()
+}
+
+// Stats are the figures of an allocator at one moment.
+type Stats = heap.Stats
+
+// Stats returns the allocator's figures. While others allocate, their last few
+// operations may be missing. O(chunks).
+func (a *ScalableMemoryAllocator) Stats() Stats {
+	if a == nil {
+		return Stats{}
+	}
+	return a.heap.Stats()
+}
+
+// GetTotalMalloc is how many bytes have been requested so far.
+func (a *ScalableMemoryAllocator) GetTotalMalloc() int64 {
+	if a == nil {
+		return 0
+	}
+	malloced, _ := a.heap.Totals()
+	return int64(malloced)
+}
+
+// GetTotalFree is how many bytes have been given back so far.
+func (a *ScalableMemoryAllocator) GetTotalFree() int64 {
+	if a == nil {
+		return 0
+	}
+	_, freed := a.heap.Totals()
+	return int64(freed)
+}
+
+// GetAllocator returns a. It lets a type that embeds the allocator pass for
+// one.
+func (a *ScalableMemoryAllocator) GetAllocator() *ScalableMemoryAllocator { return a }
