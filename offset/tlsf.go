@@ -36,7 +36,7 @@ import (
 //   - starts holds exactly the first granules
 //   - a free block is in the list of its class and in no other; a bit of the
 //     list maps is set exactly when its list holds something
-//   - a node is a block, or in the spare list, or node 0
+//   - a node is the head of a list, or a block, or in the spare list
 //   - the live bytes of a block are [start·G+skip, end·G-slack); a granule whose
 //     live bytes are not one run is a block of its own, with a mask in holes
 //
@@ -59,12 +59,12 @@ type TLSF struct {
 	total uint // granules managed
 	free  int  // bytes not live
 
-	nodes []tlsfNode // nodes[0] is no block, so index 0 means none
-	spare uint32     // first unused node, linked by next
-	tags  []uint32   // granule -> node; stale unless the node confirms it
+	nodes   []tlsfNode // first the heads of the lists, then blocks
+	classes uint32     // number of heads: nodes[c] is the head of class c
+	spare   uint32     // first unused node, linked by next; 0 for none
+	tags    []uint32   // granule -> node; stale unless the node confirms it
 
-	heads   []uint32   // class -> first free block of that class
-	lists   [16]uint64 // bit c: heads[c] holds something
+	lists   [16]uint64 // bit c: list c holds something
 	summary uint       // bit w: lists[w] is not zero
 
 	starts startSet          // the first granule of every block
@@ -73,12 +73,14 @@ type TLSF struct {
 
 var _ Allocator = (*TLSF)(nil)
 
-// A tlsfNode is one block, or unused.
+// A tlsfNode is one block, the head of a list, or unused. Lists are rings
+// through their head, so a block leaves its list without knowing its class.
+// No block has class 0: node 0 stands for no node.
 type tlsfNode struct {
-	start uint32 // first granule; noStart when unused
-	size  uint32 // granules; freeBit added when free
-	next  uint32 // free: next of the list; unused: next spare
-	prev  uint32 // free: previous of the list; live: see below
+	start uint32 // first granule; noStart when no block
+	size  uint32 // granules, freeBit added when free; 0 when no block
+	next  uint32 // free, head: next of the ring; unused: next spare
+	prev  uint32 // free, head: previous of the ring; live: see below
 }
 
 const (
@@ -112,9 +114,9 @@ func NewTLSF(size, granule int) *TLSF {
 	t := &TLSF{
 		shift: uint(bits.TrailingZeros(uint(granule))),
 		total: uint(size / granule),
-		nodes: make([]tlsfNode, 1, 4),
 	}
-	t.heads = make([]uint32, tlsfClass(t.total)+1)
+	t.classes = uint32(tlsfClass(t.total)) + 1
+	t.nodes = make([]tlsfNode, t.classes, t.classes+3)
 	t.Reset()
 	return t
 }
@@ -130,11 +132,12 @@ func (t *TLSF) FreeBytes() int { return t.free }
 
 // Reset makes everything free again and keeps the tables. O(tables).
 func (t *TLSF) Reset() {
-	t.nodes = t.nodes[:1]
-	t.nodes[0] = tlsfNode{start: noStart}
+	t.nodes = t.nodes[:t.classes]
+	for c := range t.nodes {
+		t.nodes[c] = tlsfNode{start: noStart, next: uint32(c), prev: uint32(c)}
+	}
 	t.spare = 0
 	clear(t.tags)
-	clear(t.heads)
 	t.lists = [16]uint64{}
 	t.summary = 0
 	t.starts.reset()
@@ -145,10 +148,11 @@ func (t *TLSF) Reset() {
 	}
 	t.growTags(0)
 	k := t.newNode()
+	t.spare = t.nodes[k].next
 	t.nodes[k] = tlsfNode{size: uint32(t.total) | freeBit}
 	t.tags[0] = k
 	t.starts.set(0)
-	t.link(k, tlsfClass(t.total))
+	t.link(t.nodes, k, tlsfClass(t.total))
 }
 
 // Reserve grows the tables for the given number of blocks, live and free, at
@@ -158,8 +162,8 @@ func (t *TLSF) Reserve(blocks int) {
 		t.growTags(t.total - 1)
 	}
 	blocks = int(min(uint(max(blocks, 0)), t.total))
-	if cap(t.nodes) <= blocks {
-		t.nodes = append(make([]tlsfNode, 0, blocks+1), t.nodes...)
+	if blocks += int(t.classes); cap(t.nodes) < blocks {
+		t.nodes = append(make([]tlsfNode, 0, blocks), t.nodes...)
 	}
 }
 
@@ -172,46 +176,47 @@ func (t *TLSF) Allocate(size int) int {
 	if q >= t.total {
 		return -1
 	}
-	c := t.search(q)
-	if c == 0 {
+	c := tlsfClass(q) + 1
+	if m := t.lists[c>>6&15] >> (c & 63); m != 0 {
+		c += uint(bits.TrailingZeros64(m))
+	} else if c = t.searchAbove(q, c); c == 0 {
 		return -1
 	}
 	need := uint32(q + 1)
 	slack := need<<(t.shift&31) - uint32(size)
-	i := t.heads[c]
-	n := &t.nodes[i]
+	k := t.spare
+	if k == 0 {
+		k = t.newNode()
+	}
+	nodes, tags := t.nodes, t.tags
+	i := nodes[c].next
+	n := &nodes[i]
 	s := n.start
 	rest := n.size - need // keeps freeBit
 	t.free -= size
 	if rest == freeBit {
-		t.unlinkFirst(i, c)
+		t.spare = k
+		t.unlink(nodes, n)
 		n.size, n.prev = need, slack
 		return int(s) << (t.shift & 63)
 	}
-	k := t.spare
-	if k == 0 {
-		k = t.newNode()
-		n = &t.nodes[i]
-	} else {
-		t.spare = t.nodes[k].next
-	}
+	live := &nodes[k]
+	t.spare = live.next
+	live.start, live.size, live.prev = s, need, slack
+	tags[s] = k
 	// The block keeps its node and its place in the list unless the cut
 	// changes its class: cutting from one large block costs no list step.
 	cut := s + need
 	n.start, n.size = cut, rest
-	t.nodes[k] = tlsfNode{start: s, size: need, prev: slack}
-	t.tags[s] = k
-	if uint(cut) >= uint(len(t.tags)) {
+	if uint(cut) >= uint(len(tags)) {
 		t.growTags(uint(cut))
+		tags = t.tags
 	}
-	t.tags[cut] = i
+	tags[cut] = i
 	t.starts.set(uint(cut))
 	if d := tlsfClass(uint(rest &^ freeBit)); d != c {
-		t.unlinkFirst(i, c)
-		t.link(i, d)
-	}
-	if countSteps {
-		stepCount++
+		t.unlink(nodes, n)
+		t.link(nodes, i, d)
 	}
 	return int(s) << (t.shift & 63)
 }
@@ -226,7 +231,7 @@ func (t *TLSF) Find(size int) int {
 	if c == 0 {
 		return -1
 	}
-	return int(t.nodes[t.heads[c]].start) << (t.shift & 63)
+	return int(t.nodes[t.nodes[c].next].start) << (t.shift & 63)
 }
 
 // Fits is the largest size that Allocate would serve now: the first block of
@@ -235,7 +240,7 @@ func (t *TLSF) Fits() int {
 	if t.summary == 0 {
 		return 0
 	}
-	return int(t.nodes[t.heads[t.topClass()]].size&^freeBit) << (t.shift & 63)
+	return int(t.nodes[t.nodes[t.topClass()].next].size&^freeBit) << (t.shift & 63)
 }
 
 // AllocateAligned is Allocate with the first offset a multiple of align. It
@@ -259,16 +264,16 @@ func (t *TLSF) AllocateAligned(size, align int) int {
 	if c == 0 {
 		return -1
 	}
-	i := t.heads[c]
+	i := t.nodes[c].next
 	at, ok := t.alignedIn(i, need, step)
 	if !ok && q+step <= t.total {
 		if c = t.search(q + step - 1); c != 0 {
-			i = t.heads[c]
+			i = t.nodes[c].next
 			at, ok = t.alignedIn(i, need, step)
 		}
 	}
 	if !ok {
-		i = t.heads[t.topClass()]
+		i = t.nodes[t.topClass()].next
 		at, ok = t.alignedIn(i, need, step)
 	}
 	if !ok {
@@ -291,8 +296,8 @@ func (t *TLSF) alignedIn(i uint32, need, step uint) (at uint, ok bool) {
 
 // carve makes the granules [at, at+need) of free block i a live block.
 func (t *TLSF) carve(i, at, need uint32) {
-	t.unlink(i)
 	n := &t.nodes[i]
+	t.unlink(t.nodes, n)
 	gap := at - n.start
 	size := n.size &^ freeBit
 	n.size, n.prev = size, 0

@@ -37,67 +37,48 @@ func (t *TLSF) release(i uint32) {
 	n := &nodes[i]
 	g, size := n.start, n.size
 	end := g + size
-	// A tag left of g may be stale; a free block that ends at g is not.
-	var left, right uint32
+	// The tag before g may be stale, but a free block that ends at g is not.
+	left := uint32(0)
 	if g > 0 {
-		left = tags[g-1]
-		if l := &nodes[left]; l.size < freeBit || l.start+l.size != g|freeBit {
-			left = 0
+		k := tags[g-1]
+		if l := &nodes[k]; l.start+l.size == g|freeBit {
+			left = k
 		}
 	}
 	if uint(end) < uint(len(tags)) {
-		right = tags[end]
-		if nodes[right].size < freeBit {
-			right = 0
+		k := tags[end]
+		if r := &nodes[k]; r.size >= freeBit {
+			t.starts.clear(uint(end))
+			more := r.size &^ freeBit
+			if left == 0 && size <= more>>6 && tlsfClass(uint(more+size)) == tlsfClass(uint(more)) {
+				// Much the larger, as the rest of a chunk behind what was
+				// cut from it: it keeps its place in its list.
+				r.start, r.size = g, r.size+size
+				tags[g] = k
+				n.start, n.size, n.next = noStart, 0, t.spare
+				t.spare = i
+				return
+			}
+			t.unlink(nodes, r)
+			size += more
+			end = g + size
+			r.start, r.size, r.next = noStart, 0, t.spare
+			t.spare = k
 		}
 	}
-	switch {
-	case left|right == 0:
-		n.size = size | freeBit
-		t.link(i, tlsfClass(uint(size)))
-		if uint(end) < uint(len(tags)) {
-			tags[end-1] = i
-		}
-		return
-	case right == 0:
+	if left != 0 {
+		n.start, n.size, n.next = noStart, 0, t.spare
+		t.spare = i
+		i, n = left, &nodes[left]
+		t.unlink(nodes, n)
 		t.starts.clear(uint(g))
-		t.resizeFree(left, nodes[left].size&^freeBit+size)
-		if uint(end) < uint(len(tags)) {
-			tags[end-1] = left
-		}
-	case left == 0:
-		r := &nodes[right]
-		t.starts.clear(uint(end))
-		t.resizeFree(right, r.size&^freeBit+size)
-		r.start = g
-		tags[g] = right
-	default:
-		more := nodes[right].size&^freeBit + size
-		end = g + more
-		t.starts.clear(uint(g))
-		t.starts.clear(uint(g + size))
-		t.unlink(right)
-		t.dropNode(right)
-		t.resizeFree(left, nodes[left].size&^freeBit+more)
-		if uint(end) < uint(len(tags)) {
-			tags[end-1] = left
-		}
+		size += n.size &^ freeBit
 	}
-	t.dropNode(i)
-}
-
-// resizeFree gives free block i another size and files it anew if that changes
-// its class.
-func (t *TLSF) resizeFree(i, size uint32) {
-	n := &t.nodes[i]
-	c := tlsfClass(uint(size))
-	if tlsfClass(uint(n.size&^freeBit)) == c {
-		n.size = size | freeBit
-		return
-	}
-	t.unlink(i)
 	n.size = size | freeBit
-	t.link(i, c)
+	if uint(end) < uint(len(tags)) {
+		tags[end-1] = i
+	}
+	t.link(nodes, i, tlsfClass(uint(size)))
 }
 
 // file makes block i, which is in no list, free. Its neighbours are live.
@@ -109,7 +90,7 @@ func (t *TLSF) file(i uint32) {
 	}
 	c := tlsfClass(uint(n.size))
 	n.size |= freeBit
-	t.link(i, c)
+	t.link(t.nodes, i, c)
 }
 
 // splitNode cuts block i, which is in no list, before granule at and returns
@@ -120,6 +101,7 @@ func (t *TLSF) splitNode(i, at uint32) uint32 {
 		stepCount++
 	}
 	k := t.newNode()
+	t.spare = t.nodes[k].next
 	n := &t.nodes[i]
 	t.nodes[k] = tlsfNode{start: at, size: n.start + n.size - at, prev: n.prev & (slackBits | joinRight)}
 	n.size = at - n.start

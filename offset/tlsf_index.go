@@ -5,9 +5,13 @@ import "math/bits"
 // tlsfClass is the class of a free block of s granules: s itself below 64,
 // then 32 classes per power of two. The top six bits of s name the class, so
 // classes ascend with size and class(s-1)+1 is the lowest class that holds
-// only blocks of s granules or more.
+// only blocks of s granules or more. The branch is nearly always predicted,
+// and spares small sizes the bit scan.
 func tlsfClass(s uint) uint {
-	e := uint(bits.Len(s|32)) - 6
+	if s < 64 {
+		return s
+	}
+	e := uint(bits.Len(s)) - 6
 	return e<<5 + s>>(e&31)
 }
 
@@ -16,16 +20,23 @@ func tlsfClass(s uint) uint {
 // 0 otherwise.
 func (t *TLSF) search(q uint) uint {
 	c := tlsfClass(q) + 1
-	w := c >> 6
-	if m := t.lists[w&15] >> (c & 63); m != 0 {
+	if m := t.lists[c>>6&15] >> (c & 63); m != 0 {
 		return c + uint(bits.TrailingZeros64(m))
 	}
-	if m := t.summary >> ((w + 1) & 31); m != 0 {
-		w += 1 + uint(bits.TrailingZeros(m))
+	return t.searchAbove(q, c)
+}
+
+// searchAbove is the rest of search(q) when the word of lists that holds class
+// c has nothing from c on.
+func (t *TLSF) searchAbove(q, c uint) uint {
+	w := c>>6 + 1
+	if m := t.summary >> (w & 31); m != 0 {
+		w += uint(bits.TrailingZeros(m))
 		return w<<6 + uint(bits.TrailingZeros64(t.lists[w&15]))
 	}
 	if t.summary != 0 {
-		if c = t.topClass(); uint(t.nodes[t.heads[c]].size&^freeBit) > q {
+		c = t.topClass()
+		if uint(t.nodes[t.nodes[c].next].size&^freeBit) > q {
 			return c
 		}
 	}
@@ -38,65 +49,51 @@ func (t *TLSF) topClass() uint {
 	return w<<6 + uint(bits.Len64(t.lists[w&15])) - 1
 }
 
-// link puts free block i first in the list of class c.
-func (t *TLSF) link(i uint32, c uint) {
+// link puts free block i first in the list of class c. The caller passes
+// t.nodes, which it holds in registers.
+func (t *TLSF) link(nodes []tlsfNode, i uint32, c uint) {
 	if countSteps {
 		stepCount++
 	}
-	h := t.heads[c]
-	n := &t.nodes[i]
-	n.next, n.prev = h, 0
-	t.heads[c] = i
-	if h != 0 {
-		t.nodes[h].prev = i
-		return
-	}
+	head, n := &nodes[c], &nodes[i]
+	next := head.next
+	n.next, n.prev = next, uint32(c)
+	nodes[next].prev = i
+	head.next = i
 	t.lists[c>>6&15] |= 1 << (c & 63)
 	t.summary |= 1 << (c >> 6 & 31)
 }
 
-// unlinkFirst takes i, the first of the list of class c, out of it.
-func (t *TLSF) unlinkFirst(i uint32, c uint) {
+// unlink takes free block n out of its list. Its neighbours in the ring are
+// one and the same only when they are the head.
+func (t *TLSF) unlink(nodes []tlsfNode, n *tlsfNode) {
 	if countSteps {
 		stepCount++
 	}
-	next := t.nodes[i].next
-	t.heads[c] = next
-	if next != 0 {
-		t.nodes[next].prev = 0
-		return
+	prev, next := n.prev, n.next
+	nodes[prev].next = next
+	nodes[next].prev = prev
+	if prev == next {
+		t.unmark(prev)
 	}
+}
+
+// unmark records that list c has become empty.
+func (t *TLSF) unmark(c uint32) {
 	w := c >> 6
 	if t.lists[w&15] &^= 1 << (c & 63); t.lists[w&15] == 0 {
 		t.summary &^= 1 << (w & 31)
 	}
 }
 
-// unlink takes free block i out of its list.
-func (t *TLSF) unlink(i uint32) {
-	n := &t.nodes[i]
-	if n.prev == 0 {
-		t.unlinkFirst(i, tlsfClass(uint(n.size&^freeBit)))
-		return
-	}
-	if countSteps {
-		stepCount++
-	}
-	t.nodes[n.prev].next = n.next
-	if n.next != 0 {
-		t.nodes[n.next].prev = n.prev
-	}
-}
-
-// newNode takes a node from the spare list or, when that is empty, the pool.
+// newNode is the first spare node, which stays in the spare list until the
+// caller takes it; if there is none the pool grows by one.
 func (t *TLSF) newNode() uint32 {
-	k := t.spare
-	if k != 0 {
-		t.spare = t.nodes[k].next
-		return k
+	if t.spare == 0 {
+		t.nodes = append(t.nodes, tlsfNode{start: noStart})
+		t.spare = uint32(len(t.nodes) - 1)
 	}
-	t.nodes = append(t.nodes, tlsfNode{})
-	return uint32(len(t.nodes) - 1)
+	return t.spare
 }
 
 // dropNode gives node i back to the spare list.

@@ -84,14 +84,14 @@ func drawBlocks(b *strings.Builder, blocks iter.Seq2[Block, bool]) {
 
 // Verify checks every invariant of the type's comment; nil if all hold. O(n).
 func (t *TLSF) Verify() error {
-	if t.shift < 3 || t.shift > 6 || t.total > maxGranules || uint(len(t.heads)) != tlsfClass(t.total)+1 ||
-		uint(len(t.tags)) > t.total || len(t.nodes) == 0 {
+	if t.shift < 3 || t.shift > 6 || t.total > maxGranules || uint(t.classes) != tlsfClass(t.total)+1 ||
+		uint(len(t.tags)) > t.total || uint(len(t.nodes)) < uint(t.classes) {
 		return fmt.Errorf("tlsf: tables do not match %d granules of %d bytes", t.total, 1<<t.shift)
 	}
-	if t.nodes[0].start != noStart || t.nodes[0].size != 0 {
-		return fmt.Errorf("tlsf: node 0 is %+v", t.nodes[0])
-	}
 	kind := make([]byte, len(t.nodes)) // what the walk found each node to be
+	for c := range t.classes {
+		kind[c] = nodeHead
+	}
 	starts := startSet{}
 	starts.grow(uint(len(t.tags)))
 	live, err := t.verifyBlocks(kind, &starts)
@@ -113,9 +113,9 @@ func (t *TLSF) Verify() error {
 		}
 		kind[i] = nodeSpare
 	}
-	for i, k := range kind[1:] {
+	for i, k := range kind {
 		if k == nodeUnseen || k == nodeFree {
-			return fmt.Errorf("tlsf: node %d %+v is in no list", i+1, t.nodes[i+1])
+			return fmt.Errorf("tlsf: node %d %+v is in no list", i, t.nodes[i])
 		}
 	}
 	return nil
@@ -127,6 +127,7 @@ const (
 	nodeFree   // a free block, not yet met in a list
 	nodeListed // a free block met in its list
 	nodeSpare
+	nodeHead
 )
 
 // verifyBlocks walks the blocks in order and returns the number of live bytes.
@@ -138,7 +139,7 @@ func (t *TLSF) verifyBlocks(kind []byte, starts *startSet) (live int, err error)
 			return 0, fmt.Errorf("tlsf: no tag for the block at granule %d", g)
 		}
 		i := t.tags[g]
-		if i == 0 || uint(i) >= uint(len(t.nodes)) || kind[i] != nodeUnseen {
+		if uint(i) >= uint(len(t.nodes)) || kind[i] != nodeUnseen {
 			return 0, fmt.Errorf("tlsf: granule %d is tagged with node %d", g, i)
 		}
 		n := t.nodes[i]
@@ -215,9 +216,13 @@ func (t *TLSF) verifyLive(n, before tlsfNode) error {
 func (t *TLSF) verifyLists(kind []byte) error {
 	var lists [16]uint64
 	var summary uint
-	for c, head := range t.heads {
-		before := uint32(0)
-		for i := head; i != 0; i = t.nodes[i].next {
+	for c := range t.classes {
+		head := t.nodes[c]
+		if head.start != noStart || head.size != 0 {
+			return fmt.Errorf("tlsf: head %d is %+v", c, head)
+		}
+		before := c
+		for i := head.next; i != c; i = t.nodes[i].next {
 			if uint(i) >= uint(len(kind)) || kind[i] != nodeFree {
 				return fmt.Errorf("tlsf: list %d holds node %d, no free block or met before", c, i)
 			}
@@ -228,7 +233,10 @@ func (t *TLSF) verifyLists(kind []byte) error {
 			}
 			before = i
 		}
-		if head != 0 {
+		if head.prev != before {
+			return fmt.Errorf("tlsf: head %d: last is %d, not %d", c, before, head.prev)
+		}
+		if before != c {
 			lists[c>>6] |= 1 << (c & 63)
 			summary |= 1 << (c >> 6)
 		}
