@@ -1,0 +1,224 @@
+// Package relay is the command "gomem relay": it receives FLV streams over TCP
+// and sends each frame to many subscribers, with frames kept the way of this
+// module and the ordinary way, and says what either cost.
+package relay
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+)
+
+const usage = `usage: gomem relay [flags]
+
+Publishes an FLV file over loopback TCP, relays each frame to every subscriber over
+a TCP connection of its own, checks that all of them received exactly what was
+published, and prints what that cost: with frames as counted views of the
+blocks the kernel wrote (gomem), and with bufio and a make per frame (std). All
+else is the same code, writev included. Subscribers join before their publisher and
+nothing is dropped: a full queue holds the publisher up.
+
+With -listen it is a relay for other programs, until interrupted. On the one port
+
+  a client that sends FLV             publishes the stream "live" (then live2, …)
+  a client that sends "PUBLISH x\n"   and then FLV publishes the stream "x"
+  a client that sends nothing         pulls "live" as FLV, after 300 ms
+  a client that sends "GET /x"        pulls "x" as FLV over HTTP
+
+for example
+
+  gomem relay -listen 127.0.0.1:1985
+  ffmpeg -re -i FILE -c copy -f flv tcp://127.0.0.1:1985
+  ffplay -f flv tcp://127.0.0.1:1985
+  ffplay http://127.0.0.1:1985/live.flv
+
+A subscriber may come before its publisher. One that comes later gets the metadata
+and the codec configuration, then the stream from the next key frame on. One
+that is too slow misses whole frames up to the next key frame, which are counted,
+and holds nobody up; one that takes nothing for 10 s is cut off.
+
+flags:
+`
+
+// config is what the flags say.
+type config struct {
+	streams, subscribers int
+	duration             time.Duration
+	input                string
+	engine               string
+	listen               string
+	realtime             bool
+
+	corrupt func(f frame) // for tests: damages a frame on its way
+}
+
+var engines = []struct {
+	name string
+	open func() engine
+}{
+	{"gomem", newGomemEngine},
+	{"std", newStdEngine},
+}
+
+// Run is the command. It returns the exit status: 0 if every byte arrived and all
+// memory came back, 1 if not, 2 for wrong flags. Canceling ctx ends it early.
+func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	cfg, err := parse(args, stderr)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return 0
+	case err != nil:
+		fmt.Fprintf(stderr, "gomem relay: %v\n", err)
+		return 2
+	}
+	if err := run(ctx, cfg, stdout, stderr); err != nil {
+		for line := range strings.Lines(err.Error()) {
+			fmt.Fprintf(stderr, "gomem relay: %s\n", strings.TrimSuffix(line, "\n"))
+		}
+		return 1
+	}
+	return 0
+}
+
+func parse(args []string, stderr io.Writer) (*config, error) {
+	var cfg config
+	flags := flag.NewFlagSet("relay", flag.ContinueOnError)
+	flags.IntVar(&cfg.streams, "streams", 2, "`number` of publishers")
+	flags.IntVar(&cfg.subscribers, "subscribers", 8, "`number` of subscribers of each stream")
+	flags.DurationVar(&cfg.duration, "duration", 4800*time.Millisecond, "`time` for each engine; with -listen: until it ends, not at all by default")
+	flags.StringVar(&cfg.input, "input", "", "FLV `file` to publish (default a recording in the program)")
+	flags.StringVar(&cfg.engine, "engine", "both", "gomem, std or both; with -listen gomem by default")
+	flags.StringVar(&cfg.listen, "listen", "", "`address` to serve other programs on, as 127.0.0.1:1985")
+	flags.BoolVar(&cfg.realtime, "realtime", false, "pace the publishers by the timestamps of the file")
+	flags.SetOutput(io.Discard)
+	flags.Usage = func() {}
+	if err := flags.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			fmt.Fprint(stderr, usage)
+			flags.SetOutput(stderr)
+			flags.PrintDefaults()
+		}
+		return nil, err
+	}
+	set := make(map[string]bool)
+	flags.Visit(func(f *flag.Flag) { set[f.Name] = true })
+	if cfg.listen != "" {
+		if !set["duration"] {
+			cfg.duration = 0
+		}
+		if !set["engine"] {
+			cfg.engine = "gomem"
+		}
+	}
+	return &cfg, cfg.check(flags, set)
+}
+
+func (cfg *config) check(flags *flag.FlagSet, set map[string]bool) error {
+	const most = 1000
+	switch {
+	case flags.NArg() > 0:
+		return fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	case cfg.streams < 1 || cfg.streams > most:
+		return fmt.Errorf("-streams %d, want 1 to %d", cfg.streams, most)
+	case cfg.subscribers < 1 || cfg.subscribers > most:
+		return fmt.Errorf("-subscribers %d, want 1 to %d", cfg.subscribers, most)
+	case set["duration"] && cfg.duration < 100*time.Millisecond:
+		return fmt.Errorf("-duration %v, want at least 100ms", cfg.duration)
+	case cfg.engine != "both" && cfg.newEngine() == nil:
+		return fmt.Errorf("-engine %q, want gomem, std or both", cfg.engine)
+	case cfg.listen == "":
+		return nil
+	case cfg.engine == "both":
+		return errors.New("-listen needs one engine")
+	}
+	for _, name := range []string{"streams", "subscribers", "input", "realtime"} {
+		if set[name] {
+			return fmt.Errorf("-%s and -listen exclude each other", name)
+		}
+	}
+	return nil
+}
+
+// newEngine is nil if cfg names no single engine.
+func (cfg *config) newEngine() func() engine {
+	for _, e := range engines {
+		if e.name == cfg.engine {
+			return e.open
+		}
+	}
+	return nil
+}
+
+func run(ctx context.Context, cfg *config, stdout, stderr io.Writer) error {
+	show := newProgress(stderr)
+	if cfg.listen != "" {
+		return serve(ctx, cfg, stdout, show)
+	}
+	in, err := load(cfg.input)
+	if err != nil {
+		return err
+	}
+	speed := "full speed"
+	if cfg.realtime {
+		speed = "the speed of the recording"
+	}
+	fmt.Fprintf(stdout, "%s (%d tags, %d bytes) at %s: %d streams, %d subscribers each, %v per engine\n",
+		in.name, len(in.cuts), len(in.tags), speed, cfg.streams, cfg.subscribers, cfg.duration)
+	var (
+		all    []*figures
+		failed error
+	)
+	for _, e := range engines {
+		if cfg.engine != "both" && cfg.engine != e.name || ctx.Err() != nil {
+			continue
+		}
+		f, err := measure(ctx, cfg, in, e.open(), show)
+		if err != nil {
+			failed = errors.Join(failed, prefixLines(e.name, err))
+		}
+		if f != nil {
+			all = append(all, f)
+		}
+	}
+	printTable(stdout, all)
+	if failed == nil {
+		fmt.Fprintln(stdout, "every subscriber received exactly what was published; no memory is left in use")
+	}
+	return failed
+}
+
+// prefixLines puts the engine's name before each line of err.
+func prefixLines(engine string, err error) error {
+	return errors.New(engine + ": " + strings.ReplaceAll(err.Error(), "\n", "\n"+engine+": "))
+}
+
+// serve is the relay for other programs.
+func serve(ctx context.Context, cfg *config, stdout io.Writer, show *progress) (err error) {
+	e := cfg.newEngine()()
+	srv, err := listen(cfg.listen, e)
+	if err != nil {
+		return errors.Join(err, e.close())
+	}
+	srv.report = show.say
+	var accepting sync.WaitGroup
+	accepting.Go(srv.serve)
+	show.say("listening on %v; interrupt to end", srv.listener.Addr())
+	watch := newSampler(srv)
+	defer watch.rss.close()
+	show.reset()
+	phase(ctx, e.name(), "listening for", cfg.duration, watch, show)
+	f := watch.end()
+	srv.close()
+	accepting.Wait()
+	show.clear()
+	printTable(stdout, []*figures{f})
+	if n := srv.count.faults.Load(); n > 0 {
+		fmt.Fprintf(stdout, "%d clients were sent away or cut off\n", n)
+	}
+	return e.close()
+}

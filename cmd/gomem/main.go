@@ -1,0 +1,57 @@
+// Command gomem shows what this module does on real work.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+
+	"github.com/gomem-go/gomem/cmd/gomem/internal/relay"
+)
+
+// command is one thing the program can do.
+type command struct {
+	name, help string
+	run        func(ctx context.Context, args []string, stdout, stderr io.Writer) int
+}
+
+var commands = []command{
+	{"relay", "send FLV streams to many TCP subscribers without a copy, beside the ordinary way", relay.Run},
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	status := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(status)
+}
+
+// run returns the exit status: that of the command, or 2 if there is no such.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	if len(args) == 0 {
+		printHelp(stderr)
+		return 2
+	}
+	switch args[0] {
+	case "help", "-h", "-help", "--help":
+		printHelp(stdout)
+		return 0
+	}
+	for _, c := range commands {
+		if c.name == args[0] {
+			return c.run(ctx, args[1:], stdout, stderr)
+		}
+	}
+	fmt.Fprintf(stderr, "gomem: unknown command %q; \"gomem help\" lists them\n", args[0])
+	return 2
+}
+
+func printHelp(w io.Writer) {
+	fmt.Fprint(w, "usage: gomem command [flags]\n\n")
+	for _, c := range commands {
+		fmt.Fprintf(w, "  %-8s %s\n", c.name, c.help)
+	}
+	fmt.Fprint(w, "\n\"gomem command -h\" explains a command.\n")
+}
