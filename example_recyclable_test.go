@@ -1,0 +1,74 @@
+package gomem_test
+
+import (
+	"fmt"
+
+	"github.com/gomem-go/gomem"
+)
+
+func ExampleNewRecyclableMemory() {
+	allocator := gomem.NewScalableMemoryAllocator(1024)
+	defer allocator.Recycle()
+	rm := gomem.NewRecyclableMemory(allocator)
+	buf1 := rm.NextN(8)
+	buf2 := rm.NextN(5)
+	copy(buf1, "recycle ")
+	copy(buf2, "later")
+	fmt.Printf("%s, %d bytes\n", rm.ToBytes(), rm.Size)
+	rm.Recycle()
+	fmt.Println(rm.Size, rm.Count())
+	// Output:
+	// recycle later, 13 bytes
+	// 0 0
+}
+
+func ExampleRecyclableMemory() {
+	allocator := gomem.NewScalableMemoryAllocator(1024)
+	defer allocator.Recycle()
+	var rm gomem.RecyclableMemory
+	rm.SetAllocator(allocator)
+	rm.InitRecycleIndexes(2)            // the chain will hold buffers of others
+	rm.PushOne([]byte("from the heap")) // Recycle leaves this one alone
+	rm.AddRecycleBytes(allocator.Malloc(10))
+	fmt.Println(rm.Count(), rm.GetAllocator() == allocator)
+	rm.Recycle()
+	// Output: 2 true
+}
+
+func ExampleRecyclableMemory_Clone() {
+	allocator := gomem.NewScalableMemoryAllocator(1024)
+	defer allocator.Recycle()
+	rm := gomem.NewRecyclableMemory(allocator)
+	copy(rm.NextN(5), "frame")
+	view := rm.Clone()
+	copy(view.NextN(2), "+1")
+	fmt.Printf("%s %s\n", rm.ToBytes(), view.ToBytes())
+	view.Recycle() // frees "+1"
+	fmt.Printf("%s\n", rm.ToBytes())
+	rm.Recycle() // frees "frame"
+	// Output:
+	// frame frame+1
+	// frame
+}
+
+func ExampleRecyclableMemory_SetRecycling() {
+	rm := gomem.NewRecyclableMemory(gomem.NewScalableMemoryAllocator(1024))
+	rm.SetRecycling(false)
+	b := rm.NextN(5)
+	copy(b, "still")
+	rm.Recycle() // the buffer is the garbage collector's
+	fmt.Printf("%s %d\n", b, rm.Size)
+	// Output: still 0
+}
+
+func ExampleRecyclableMemory_Reset() {
+	allocator := gomem.NewScalableMemoryAllocator(1024)
+	defer allocator.Recycle()
+	rm := gomem.NewRecyclableMemory(allocator)
+	b := rm.NextN(5)
+	copy(b, "valid")
+	rm.Reset()
+	fmt.Printf("%d %s\n", rm.Size, b)
+	rm.Recycle() // frees b too
+	// Output: 0 valid
+}

@@ -1,0 +1,214 @@
+package gomem
+
+import (
+	"slices"
+	"unsafe"
+)
+
+// RecyclableMemory is a [Memory] that gives its buffers back to an allocator,
+// all at once, with Recycle.
+//
+// What Recycle frees is one of two things:
+//
+//	by chain  (the start)                  every buffer in the chain, however it
+//	                                       got there: NextN, Push, Append, …
+//	by list   (after InitRecycleIndexes)   what NextN and AddRecycleBytes added,
+//	                                       and what had been in the chain before
+//
+// Use the list when the chain also holds buffers of somebody else. A buffer
+// that Reset or UpdateBuffer takes out of the chain is freed by the next Recycle
+// all the same. (Calling Reset on the embedded Memory itself forgets a chain.)
+//
+// With the build tag disable_rm, or after SetRecycling(false), memory comes
+// from the Go heap and Recycle frees nothing; everything else is the same.
+//
+// A RecyclableMemory is a value, ready to use when zero. It has one owner: of
+// several copies of the value only one is recycled, since the buffers are freed
+// once; use Clone for a second view. It is for one goroutine at a time, its
+// allocator may be shared.
+type RecyclableMemory struct {
+	allocator *ScalableMemoryAllocator
+	Memory
+	owned  [][]byte // to be freed by Recycle, beside the chain or instead of it
+	byList bool
+	manner recycling
+}
+
+// recycling is a choice that may be left to the build.
+type recycling uint8
+
+const (
+	recycleAsBuilt recycling = iota
+	recycleOn
+	recycleOff
+)
+
+// keptBuffers is the most headers an emptied RecyclableMemory keeps room for.
+const keptBuffers = 1024
+
+// NewRecyclableMemory returns an empty memory that takes its buffers from a.
+// With a nil a they come from the Go heap and nothing is freed. O(1), never
+// allocates.
+func NewRecyclableMemory(a *ScalableMemoryAllocator) RecyclableMemory {
+	return RecyclableMemory{allocator: a}
+}
+
+// SetRecycling chooses, in place of the build tag disable_rm, whether memory
+// comes from the allocator and goes back there. Call it before the first NextN.
+func (r *RecyclableMemory) SetRecycling(on bool) {
+	if r.manner = recycleOff; on {
+		r.manner = recycleOn
+	}
+}
+
+func (r *RecyclableMemory) recycles() bool {
+	return recycleByDefault && r.manner == recycleAsBuilt || r.manner == recycleOn
+}
+
+// GetAllocator returns the allocator, nil for the Go heap.
+func (r *RecyclableMemory) GetAllocator() *ScalableMemoryAllocator { return r.allocator }
+
+// SetAllocator makes a the allocator, which also Recycle then frees to: change
+// it while the memory is empty.
+func (r *RecyclableMemory) SetAllocator(a *ScalableMemoryAllocator) { r.allocator = a }
+
+// InitRecycleIndexes makes Recycle free only what NextN and AddRecycleBytes add
+// from now on, and what the chain holds already, with room for n of them.
+// Calling it again changes nothing.
+func (r *RecyclableMemory) InitRecycleIndexes(n int) {
+	if r.byList {
+		return
+	}
+	r.byList = true
+	n = max(min(n, keptBuffers), len(r.Buffers))
+	r.owned = append(slices.Grow(r.owned, n), r.Buffers...)
+}
+
+// NextN adds a new buffer of n bytes at the end of the chain and returns it:
+// owned by the chain, valid until Recycle, its bytes not cleared, cap n. It is
+// nil, and nothing is added, when n is negative or the allocator has no room.
+// The cost is that of Malloc.
+func (r *RecyclableMemory) NextN(n int) []byte {
+	var b []byte
+	switch {
+	case n < 0:
+		return nil
+	case n == 0 || !r.recycles():
+		b = make([]byte, n)
+	default:
+		if b = r.allocator.Malloc(n); b == nil {
+			return nil
+		}
+	}
+	r.AddRecycleBytes(b)
+	return b
+}
+
+// AddRecycleBytes adds b, memory of the allocator, at the end of the chain;
+// Recycle frees it. Amortized O(1).
+func (r *RecyclableMemory) AddRecycleBytes(b []byte) {
+	if r.byList {
+		r.owned = append(r.owned, b)
+	}
+	r.PushOne(b)
+}
+
+// Reset empties the chain and frees nothing: the memory stays valid, also in
+// slices and in copies of the Memory, until Recycle frees it. Amortized
+// O(Count()).
+func (r *RecyclableMemory) Reset() {
+	if !r.byList && r.recycles() {
+		r.owned = append(r.owned, r.Buffers...)
+	}
+	r.Memory.Reset()
+}
+
+// UpdateBuffer is [Memory.UpdateBuffer]. The old buffer is still freed by
+// Recycle, and once only if buf is a part of it.
+func (r *RecyclableMemory) UpdateBuffer(index int, buf []byte) bool {
+	if index < 0 {
+		index += len(r.Buffers)
+	}
+	if index < 0 || index >= len(r.Buffers) {
+		return false
+	}
+	if !r.byList && r.recycles() {
+		old := r.Buffers[index]
+		if at := subsliceAt(old, buf); at >= 0 {
+			r.owned = append(r.owned, old[:at:at], old[at+len(buf):])
+		} else {
+			r.owned = append(r.owned, old)
+		}
+	}
+	return r.Memory.UpdateBuffer(index, buf)
+}
+
+// subsliceAt returns where in b the slice part begins, -1 if part was not cut
+// out of b. Slices of one array share its end unless their capacity was cut.
+func subsliceAt(b, part []byte) int {
+	at := cap(b) - cap(part)
+	if cap(part) == 0 || at < 0 || at+len(part) > len(b) {
+		return -1
+	}
+	if &b[:cap(b)][cap(b)-1] != &part[:cap(part)][cap(part)-1] {
+		return -1
+	}
+	return at
+}
+
+// Recycle frees the buffers and empties the chain, which can be used again. The
+// bytes are no longer valid, in no slice, copy or clone. Recycling twice frees
+// once. The cost is that of a Free for each buffer; never allocates.
+func (r *RecyclableMemory) Recycle() {
+	if !r.recycles() {
+		r.owned = nil
+		r.Memory.Reset()
+		return
+	}
+	for _, b := range r.owned {
+		r.allocator.Free(b)
+	}
+	// A chain of nothing but freed buffers has no valid copies, so its array is
+	// free to be used again. Otherwise the array is left to the copies.
+	reuse := cap(r.Buffers) <= keptBuffers
+	if r.byList {
+		reuse = reuse && endsWith(r.owned, r.Buffers)
+	} else {
+		for _, b := range r.Buffers {
+			r.allocator.Free(b)
+		}
+	}
+	list := r.Buffers
+	r.Memory.Reset()
+	if reuse {
+		r.Buffers = list[:0]
+	}
+	if clear(r.owned); cap(r.owned) > keptBuffers {
+		r.owned = nil
+	}
+	r.owned = r.owned[:0]
+}
+
+// endsWith reports whether the last buffers of owned are those of list.
+func endsWith(owned, list [][]byte) bool {
+	if len(owned) < len(list) {
+		return false
+	}
+	for i, b := range owned[len(owned)-len(list):] {
+		// Safety: the addresses are compared and never followed.
+		if len(b) != len(list[i]) || unsafe.SliceData(b) != unsafe.SliceData(list[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// Clone returns a second chain over the same bytes, without a copy of them. It
+// owns none of them: they stay valid until the original is recycled, and
+// recycling the clone frees only what was added to the clone itself with NextN
+// or AddRecycleBytes. O(Count()), one allocation.
+func (r *RecyclableMemory) Clone() RecyclableMemory {
+	c := RecyclableMemory{allocator: r.allocator, manner: r.manner, byList: true}
+	c.Append(r.Memory)
+	return c
+}

@@ -1,0 +1,252 @@
+package gomem
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+)
+
+// live is the number of bytes a has handed out and not got back.
+func live(a *ScalableMemoryAllocator) int { return int(a.GetTotalMalloc() - a.GetTotalFree()) }
+
+func wantLive(t *testing.T, a *ScalableMemoryAllocator, want int, when string) {
+	t.Helper()
+	if got := live(a); got != want {
+		t.Errorf("%s: %d bytes live, want %d", when, got, want)
+	}
+}
+
+// newRecyclable returns a memory that recycles in every build, and its
+// allocator.
+func newRecyclable(t *testing.T) (*RecyclableMemory, *ScalableMemoryAllocator) {
+	a := NewScalableMemoryAllocator(1024)
+	t.Cleanup(a.Recycle)
+	r := NewRecyclableMemory(a)
+	r.SetRecycling(true)
+	return &r, a
+}
+
+func TestRecyclable(t *testing.T) {
+	for _, byList := range []bool{false, true} {
+		t.Run(fmt.Sprintf("list=%v", byList), func(t *testing.T) {
+			r, a := newRecyclable(t)
+			if byList {
+				r.InitRecycleIndexes(4)
+			}
+			for round := range 3 {
+				var want []byte
+				for n := range 20 {
+					b := r.NextN(n * 10)
+					if len(b) != n*10 || cap(b) != n*10 {
+						t.Fatalf("NextN(%d): len %d cap %d", n*10, len(b), cap(b))
+					}
+					for i := range b {
+						b[i] = byte(round + n)
+					}
+					want = append(want, b...)
+				}
+				r.AddRecycleBytes(append(a.Malloc(3)[:0], "end"...))
+				want = append(want, "end"...)
+				if r.Count() != 21 || r.Size != len(want) {
+					t.Errorf("%d buffers, %d bytes", r.Count(), r.Size)
+				}
+				checkMemory(t, &r.Memory, string(want))
+				wantLive(t, a, 1903, "full")
+				r.Recycle()
+				wantLive(t, a, 0, "recycled")
+				checkMemory(t, &r.Memory, "")
+				r.Recycle()
+				wantLive(t, a, 0, "recycled twice")
+			}
+		})
+	}
+}
+
+func TestRecyclableForeignBuffers(t *testing.T) {
+	r, a := newRecyclable(t)
+	first := r.NextN(10)
+	r.InitRecycleIndexes(-1)
+	r.InitRecycleIndexes(5)
+	foreign := a.Malloc(7)
+	r.PushOne(foreign)
+	r.NextN(20)
+	kept := r.Memory
+	copy(foreign, "foreign")
+	copy(first, "0123456789")
+	wantLive(t, a, 37, "full")
+	r.Recycle()
+	wantLive(t, a, 7, "recycled")
+	r.NextN(5)
+	if got := kept.Buffers[1]; string(got) != "foreign" {
+		t.Errorf("a copy of the chain now holds %q", got)
+	}
+	r.Recycle()
+	if !a.Free(foreign) {
+		t.Error("the foreign buffer was freed with the chain")
+	}
+	wantLive(t, a, 0, "all freed")
+}
+
+func TestG33ResetThenRecycle(t *testing.T) {
+	for _, byList := range []bool{false, true} {
+		r, a := newRecyclable(t)
+		if byList {
+			r.InitRecycleIndexes(4)
+		}
+		b := r.NextN(20)
+		kept := r.Memory
+		copy(b, "still valid until it")
+		r.Reset()
+		checkMemory(t, &r.Memory, "")
+		wantLive(t, a, 20, "after Reset")
+		r.NextN(5)
+		checkMemory(t, &kept, "still valid until it")
+		r.Recycle()
+		wantLive(t, a, 0, "after Recycle")
+		if a.Free(b) {
+			t.Error("the memory was not freed by Recycle")
+		}
+	}
+}
+
+func TestRecyclableUpdateBuffer(t *testing.T) {
+	for _, byList := range []bool{false, true} {
+		for _, c := range []struct {
+			name string
+			buf  func(old []byte) []byte
+		}{
+			{"head", func(old []byte) []byte { return old[:4] }},
+			{"middle", func(old []byte) []byte { return old[3:30] }},
+			{"tail", func(old []byte) []byte { return old[90:] }},
+			{"nothing", func(old []byte) []byte { return nil }},
+			{"itself", func(old []byte) []byte { return old }},
+		} {
+			r, a := newRecyclable(t)
+			if byList {
+				r.InitRecycleIndexes(4)
+			}
+			r.NextN(10)
+			r.NextN(100)
+			buf := c.buf(r.Buffers[1])
+			if !r.UpdateBuffer(-1, buf) || r.UpdateBuffer(2, buf) || r.Size != 10+len(buf) {
+				t.Errorf("%s: Size %d", c.name, r.Size)
+			}
+			r.Recycle()
+			wantLive(t, a, 0, c.name)
+		}
+	}
+}
+
+func TestRecyclableClone(t *testing.T) {
+	r, a := newRecyclable(t)
+	copy(r.NextN(5), "hello")
+	c := r.Clone()
+	if c.GetAllocator() != a {
+		t.Error("the clone has another allocator")
+	}
+	copy(c.NextN(6), " world")
+	checkMemory(t, &c.Memory, "hello world")
+	checkMemory(t, &r.Memory, "hello")
+	r.PushOne(a.Malloc(0))
+	checkMemory(t, &c.Memory, "hello world")
+	c.Recycle()
+	wantLive(t, a, 5, "clone recycled")
+	checkMemory(t, &r.Memory, "hello")
+	c.Recycle()
+	r.Recycle()
+	wantLive(t, a, 0, "original recycled")
+}
+
+func TestRecyclableOff(t *testing.T) {
+	a := NewScalableMemoryAllocator(1024)
+	defer a.Recycle()
+	off := func() *RecyclableMemory {
+		r := NewRecyclableMemory(a)
+		r.SetRecycling(false)
+		return &r
+	}
+	nowhere := func() *RecyclableMemory {
+		r := NewRecyclableMemory(nil)
+		r.SetRecycling(true)
+		return &r
+	}
+	for name, make := range map[string]func() *RecyclableMemory{"off": off, "nil allocator": nowhere} {
+		r := make()
+		if r.NextN(-1) != nil || r.Count() != 0 {
+			t.Errorf("%s: NextN(-1) adds a buffer", name)
+		}
+		if b := r.NextN(0); b == nil || len(b) != 0 {
+			t.Errorf("%s: NextN(0) = %v", name, b)
+		}
+		b := r.NextN(5)
+		copy(b, "hello")
+		if len(b) != 5 || cap(b) != 5 {
+			t.Errorf("%s: NextN(5): len %d cap %d", name, len(b), cap(b))
+		}
+		wantLive(t, a, 0, name)
+		r.Recycle()
+		checkMemory(t, &r.Memory, "")
+		copy(r.NextN(5), "other")
+		if !bytes.Equal(b, []byte("hello")) {
+			t.Errorf("%s: memory of the Go heap was used again: %q", name, b)
+		}
+		r.Recycle()
+	}
+}
+
+func TestRecyclableDefault(t *testing.T) {
+	a := NewScalableMemoryAllocator(1024)
+	defer a.Recycle()
+	var r RecyclableMemory
+	r.SetAllocator(a)
+	r.NextN(100)
+	want := 0
+	if recycleByDefault {
+		want = 100
+	}
+	wantLive(t, a, want, "as built")
+	r.Recycle()
+	wantLive(t, a, 0, "recycled")
+}
+
+func TestRecyclableNegative(t *testing.T) {
+	r, a := newRecyclable(t)
+	if r.NextN(-1) != nil || r.Count() != 0 || r.Size != 0 {
+		t.Errorf("NextN(-1) adds a buffer: %v", r.Buffers)
+	}
+	wantLive(t, a, 0, "NextN(-1)")
+}
+
+func BenchmarkRecyclable(b *testing.B) {
+	b.Run("op=NextN1KiB/recycle=100", func(b *testing.B) {
+		b.ReportAllocs()
+		a := NewScalableMemoryAllocator(1024)
+		defer a.Recycle()
+		r := NewRecyclableMemory(a)
+		i := 0
+		for b.Loop() {
+			if r.NextN(1024); i%100 == 99 {
+				r.Recycle()
+			}
+			i++
+		}
+		r.Recycle()
+	})
+	for _, byList := range []bool{false, true} {
+		b.Run(fmt.Sprintf("op=10NextN+Recycle/list=%v", byList), func(b *testing.B) {
+			b.ReportAllocs()
+			a := NewScalableMemoryAllocator(1024)
+			defer a.Recycle()
+			r := NewRecyclableMemory(a)
+			if byList {
+				r.InitRecycleIndexes(10)
+			}
+			for b.Loop() {
+				for range 10 {
+					r.NextN(256)
+				}
+				r.Recycle()
+			}
+		})
+	}
+}
