@@ -23,8 +23,8 @@ import (
 //
 // A search goes left whenever the left subtree can serve the request, so it
 // walks one path and ends at the lowest block that fits: there is no false "no
-// room". Taking a block's head and giving back a range that touches a free
-// block change one node in place.
+// room". The block in use last is held by a finger: taking its head and giving
+// back what adjoins it touches no node.
 //
 // Invariants (Verify checks them):
 //
@@ -32,11 +32,13 @@ import (
 //     empty and do not touch
 //   - no child has a higher priority than its parent
 //   - max is the largest block of the node's subtree
+//   - the finger is empty or a block of the tree, whose node says where the
+//     block was when the finger was put there
 //   - parent links mirror child links; a node is in the tree, in the spare list,
 //     or node 0, the leaf that stands for "none"
 //
 // The accounting equation: FreeBytes() + bytes in use == Size(), where
-// FreeBytes() is the sum of the blocks.
+// FreeBytes() is the sum of the blocks, the finger's as the finger has it.
 //
 // Priorities come from a generator with a fixed seed, so a sequence of calls
 // always builds the same tree: depth is 3·log₂ n expected for any sequence that
@@ -51,9 +53,10 @@ type SingleTree struct {
 	nodes []treapNode // nodes[0] is no block, so index 0 means none
 	root  uint32
 	spare uint32 // first unused node, linked by left
-	size  int
-	free  int // Σ of the blocks
 	seed  uint32
+	size  int
+	free  int    // Σ of the blocks
+	last  finger // the block in use last
 }
 
 var _ Allocator = (*SingleTree)(nil)
@@ -93,13 +96,35 @@ func (t *SingleTree) Size() int { return t.size }
 // FreeBytes is the number of free offsets. O(1).
 func (t *SingleTree) FreeBytes() int { return t.free }
 
-// Fits is the size of the largest free block. O(1).
-func (t *SingleTree) Fits() int { return t.nodes[t.root].max }
+// Fits is the size of the largest free block. O(1) if the finger's was not the
+// largest when it was put there, else O(log n) expected.
+func (t *SingleTree) Fits() int {
+	top, f := t.nodes[t.root].max, &t.last
+	if f.node == 0 {
+		return top
+	}
+	room := f.end - f.start
+	if n := &t.nodes[f.node]; room >= top || n.end-n.start < top {
+		return max(room, top)
+	}
+	child := f.node
+	most := max(room, t.nodes[t.nodes[child].left].max, t.nodes[t.nodes[child].right].max)
+	for i := t.nodes[child].parent; i != 0; i = t.nodes[i].parent {
+		n := &t.nodes[i]
+		other := n.left
+		if other == child {
+			other = n.right
+		}
+		most = max(most, n.end-n.start, t.nodes[other].max)
+		child = i
+	}
+	return most
+}
 
 // Reset makes all offsets free again and keeps the table. O(1).
 func (t *SingleTree) Reset() {
 	t.nodes = append(t.nodes[:0], treapNone)
-	t.root, t.spare, t.free, t.seed = 0, 0, t.size, treapSeed
+	t.root, t.spare, t.free, t.seed, t.last = 0, 0, t.size, treapSeed, noFinger
 	if t.size > 0 {
 		t.insert(0, t.size, 0, 0)
 	}
@@ -109,6 +134,14 @@ func (t *SingleTree) Reset() {
 // offsets, which Allocate(size) would return; -1 if there is none or size is
 // not positive. Nothing is taken. O(log n) expected, never allocates.
 func (t *SingleTree) Find(size int) int {
+	if t.last.serves(size) {
+		return t.last.start
+	}
+	return t.find(size)
+}
+
+func (t *SingleTree) find(size int) int {
+	t.settle()
 	if size <= 0 || size > t.nodes[t.root].max {
 		return -1
 	}
@@ -116,40 +149,82 @@ func (t *SingleTree) Find(size int) int {
 }
 
 // Allocate takes size offsets from the lowest free block that has them and
-// returns the first, or -1 if there is none or size is not positive. O(log n)
-// expected, never allocates.
+// returns the first, or -1 if there is none or size is not positive. O(1) from
+// the block in use last, else O(log n) expected; never allocates.
 func (t *SingleTree) Allocate(size int) int {
-	if size <= 0 || size > t.nodes[t.root].max {
+	f := &t.last
+	if !f.serves(size) && !t.point(size) {
 		return -1
 	}
-	i := t.firstFit(t.root, size)
-	n := &t.nodes[i]
-	at := n.start
+	at := f.start
+	f.start = at + size
 	t.free -= size
-	t.cutHead(i, at+size)
 	return at
+}
+
+// point puts the finger on the lowest block of at least size offsets.
+func (t *SingleTree) point(size int) bool {
+	t.settle()
+	nodes := t.nodes
+	i := t.root
+	if size <= 0 || size > nodes[i].max {
+		return false
+	}
+	below := 0 // the largest block in front of the one that is searched
+	for {
+		n := &nodes[i]
+		left := nodes[n.left].max
+		if left >= size {
+			i = n.left
+			continue
+		}
+		room := n.end - n.start
+		if room >= size {
+			below = max(below, left)
+			t.last = finger{n.start, n.end, n.start, n.end, below + 1, i}
+			return true
+		}
+		below = max(below, left, room)
+		i = n.right
+	}
+}
+
+// settle writes the finger back into the tree and lifts it.
+func (t *SingleTree) settle() {
+	f := &t.last
+	i, start, end := f.node, f.start, f.end
+	if i == 0 {
+		return
+	}
+	*f = noFinger
+	n := &t.nodes[i]
+	was := n.end - n.start
+	n.start, n.end = start, end
+	switch room := end - start; {
+	case room == 0:
+		t.remove(i)
+	case room > was:
+		t.grown(i)
+	case room < was && was == n.max:
+		t.shrunk(i)
+	}
 }
 
 // AllocateAligned is Allocate with the first offset a multiple of align, a
 // power of two; -1 also for any other align. It takes the lowest block that has
 // size offsets if the alignment works out there, else the lowest with
 // size+align-1, else whichever holds the request: a search through all blocks
-// of at least size, and the only call that may take O(n). Never allocates in
-// steady state.
+// of at least size, and the only call that may take O(n). Allocates only when
+// the table grows.
 func (t *SingleTree) AllocateAligned(size, align int) int {
-	if size <= 0 || size > t.nodes[t.root].max || align <= 0 || align&(align-1) != 0 {
+	if align <= 0 || align&(align-1) != 0 {
 		return -1
 	}
-	i := t.firstFit(t.root, size)
-	if !t.holds(i, size, align) {
-		if sure := size + (align - 1); sure > 0 && sure <= t.nodes[t.root].max {
-			i = t.firstFit(t.root, sure)
-		} else {
-			for i != 0 && !t.holds(i, size, align) {
-				i = t.nextFit(i, size)
-			}
-		}
+	if f := &t.last; f.start&(align-1) == 0 && f.serves(size) {
+		return t.Allocate(size)
 	}
+	t.settle()
+	i := t.alignedFit(size, align)
 	if i == 0 {
 		return -1
 	}
@@ -158,21 +233,39 @@ func (t *SingleTree) AllocateAligned(size, align int) int {
 	at := (start + (align - 1)) &^ (align - 1)
 	t.free -= size
 	switch stop := at + size; {
+	case at == start && stop == end:
+		t.remove(i)
 	case at == start:
-		t.cutHead(i, stop)
-	case stop == end:
-		t.cutTail(i, at)
+		n.start = stop
+		t.shrunk(i)
 	default:
-		t.cutTail(i, at)
-		t.insertAfter(i, stop, end)
+		n.end = at
+		t.shrunk(i)
+		if stop < end {
+			t.insertAfter(i, stop, end)
+		}
 	}
 	return at
 }
 
-// holds reports whether block i has size offsets from a multiple of align.
-func (t *SingleTree) holds(i uint32, size, align int) bool {
-	n := &t.nodes[i]
-	return -n.start&(align-1) <= n.end-n.start-size
+// alignedFit is a block that has size offsets from a multiple of align, or 0.
+func (t *SingleTree) alignedFit(size, align int) uint32 {
+	most := t.nodes[t.root].max
+	if size <= 0 || size > most {
+		return 0
+	}
+	i := t.firstFit(t.root, size)
+	fits := func() bool { return holds(t.nodes[i].start, t.nodes[i].end, size, align) }
+	if fits() {
+		return i
+	}
+	if sure := size + (align - 1); sure > 0 && sure <= most {
+		return t.firstFit(t.root, sure)
+	}
+	for i != 0 && !fits() {
+		i = t.nextFit(i, size)
+	}
+	return i
 }
 
 // Free gives back [start, start+size), live offsets of one or more blocks: the
@@ -181,15 +274,24 @@ func (t *SingleTree) holds(i uint32, size, align int) bool {
 // [0, Size()), ErrDoubleFree with the free block it overlaps. O(log n)
 // expected; allocates only when the table grows.
 func (t *SingleTree) Free(start, size int) error {
+	if t.last.give(start, size) {
+		t.free += size
+		return nil
+	}
+	return t.release(start, size)
+}
+
+func (t *SingleTree) release(start, size int) error {
 	if uint(start) >= uint(t.size) || uint(size-1) >= uint(t.size-start) {
 		return outside(start, size)
 	}
+	t.settle()
 	end := start + size
 	nodes := t.nodes
-	var last, before, after uint32
+	var leaf, before, after uint32
 	for i := t.root; i != 0; {
 		n := &nodes[i]
-		last = i
+		leaf = i
 		if start < n.start {
 			after, i = i, n.left
 		} else {
@@ -204,39 +306,32 @@ func (t *SingleTree) Free(start, size int) error {
 		return doubleFree(start, end, a.start, a.end)
 	}
 	t.free += size
+	f := finger{low: b.end + 1, high: min(a.start-1, t.size), min: maxInt}
+	if before == 0 {
+		f.min = 1
+	}
 	switch {
 	case a.start == end && b.end == start:
 		from := b.start
 		t.remove(before)
 		a.start = from
 		t.grown(after)
+		return nil
 	case a.start == end:
 		a.start = start
 		t.grown(after)
+		f.node, f.high = after, a.end
 	case b.end == start:
 		b.end = end
 		t.grown(before)
+		f.node, f.low = before, b.start
 	default:
-		t.insert(start, end, last, before)
+		f.node = t.insert(start, end, leaf, before)
 	}
+	n := &t.nodes[f.node]
+	f.start, f.end = n.start, n.end
+	t.last = f
 	return nil
-}
-
-// outside is the refusal of a range that is not in [0, Size()).
-func outside(start, size int) error {
-	if size <= 0 {
-		return &RangeError{Range: Block{start, start}, Err: ErrInvalidSize}
-	}
-	end := maxInt
-	if start <= maxInt-size {
-		end = start + size
-	}
-	return &RangeError{Range: Block{start, end}, Err: ErrNotOwned}
-}
-
-// doubleFree is the refusal of a range that touches a free block.
-func doubleFree(start, end, freeStart, freeEnd int) error {
-	return &RangeError{Block{start, end}, Block{freeStart, freeEnd}, ErrDoubleFree}
 }
 
 // Blocks yields the free blocks by ascending offset. The allocator must not
@@ -244,7 +339,11 @@ func doubleFree(start, end, freeStart, freeEnd int) error {
 func (t *SingleTree) Blocks() iter.Seq[Block] {
 	return func(yield func(Block) bool) {
 		for i := t.leftmost(t.root); i != 0; i = t.next(i) {
-			if n := &t.nodes[i]; !yield(Block{n.start, n.end}) {
+			b := Block{t.nodes[i].start, t.nodes[i].end}
+			if i == t.last.node {
+				b = Block{t.last.start, t.last.end}
+			}
+			if b.Size() > 0 && !yield(b) {
 				return
 			}
 		}

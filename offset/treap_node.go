@@ -54,31 +54,8 @@ func (t *SingleTree) next(i uint32) uint32 {
 	return i
 }
 
-// cutHead takes what is below start off block i, which goes if nothing is left.
-func (t *SingleTree) cutHead(i uint32, start int) {
-	n := &t.nodes[i]
-	was := n.end - n.start
-	n.start = start
-	switch {
-	case start == n.end:
-		t.remove(i)
-	case was == n.max:
-		t.settle(i)
-	}
-}
-
-// cutTail takes [end, …) off block i; something is left of it.
-func (t *SingleTree) cutTail(i uint32, end int) {
-	n := &t.nodes[i]
-	was := n.end - n.start
-	n.end = end
-	if was == n.max {
-		t.settle(i)
-	}
-}
-
-// settle computes max again from node i up, as far as it changes.
-func (t *SingleTree) settle(i uint32) {
+// shrunk computes max again from node i up, as far as it changes.
+func (t *SingleTree) shrunk(i uint32) {
 	nodes := t.nodes
 	for i != 0 {
 		n := &nodes[i]
@@ -117,7 +94,7 @@ func (t *SingleTree) insertAfter(i uint32, start, end int) {
 // insert adds block [start, end) as a leaf below parent, to the right if parent
 // is before, the block in front of it, and turns it up to where its priority
 // puts it: two rotations expected.
-func (t *SingleTree) insert(start, end int, parent, before uint32) {
+func (t *SingleTree) insert(start, end int, parent, before uint32) uint32 {
 	i := t.newNode()
 	nodes := t.nodes
 	n := &nodes[i]
@@ -125,7 +102,7 @@ func (t *SingleTree) insert(start, end int, parent, before uint32) {
 	switch {
 	case parent == 0:
 		t.root = i
-		return
+		return i
 	case parent == before:
 		nodes[parent].right = i
 	default:
@@ -137,6 +114,7 @@ func (t *SingleTree) insert(start, end int, parent, before uint32) {
 	for p := n.parent; p != 0 && nodes[p].max < n.max; p = nodes[p].parent {
 		nodes[p].max = n.max
 	}
+	return i
 }
 
 // turnUp rotates node i over its parent. The max of both is exact after it if
@@ -196,7 +174,7 @@ func (t *SingleTree) remove(i uint32) {
 	if rest != 0 {
 		nodes[rest].parent = parent
 	}
-	t.settle(n.parent)
+	t.shrunk(n.parent)
 	n.left = t.spare
 	t.spare = i
 }

@@ -15,6 +15,9 @@ func (t *SingleTree) Verify() error {
 	if err != nil {
 		return err
 	}
+	if err := t.last.verify(t.size, seen); err != nil {
+		return fmt.Errorf("single tree: %w", err)
+	}
 	if err := t.verifyBlocks(inTree); err != nil {
 		return err
 	}
@@ -67,7 +70,7 @@ func (t *SingleTree) verifyLinks(seen []bool) (count int, err error) {
 
 // verifyBlocks walks the blocks of a sound tree by offset.
 func (t *SingleTree) verifyBlocks(count int) error {
-	free, end := 0, -1
+	free, end, f := 0, -1, &t.last
 	for i := t.leftmost(t.root); i != 0; i = t.next(i) {
 		n := &t.nodes[i]
 		if n.start <= end || n.end <= n.start || n.end > t.size {
@@ -77,6 +80,13 @@ func (t *SingleTree) verifyBlocks(count int) error {
 			return fmt.Errorf("single tree: node %d says max %d, want %d", i, n.max, want)
 		}
 		free += n.end - n.start
+		if f.node == i {
+			free += f.end - f.start - (n.end - n.start)
+		} else if f.node != 0 && !f.clear(n.start, n.end) {
+			return fmt.Errorf("single tree: block [%d,%d) is in the way of the finger %+v", n.start, n.end, *f)
+		} else if f.node != 0 && n.start < f.start && n.end-n.start >= f.min {
+			return fmt.Errorf("single tree: block [%d,%d) comes before the finger %+v", n.start, n.end, *f)
+		}
 		end = n.end
 		count--
 	}
