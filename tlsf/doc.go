@@ -1,0 +1,43 @@
+// Package tlsf is a memory pool of fixed size for programs that must know how
+// long an allocation takes: every operation does a bounded number of steps,
+// however many blocks there are and in whatever state they left the pool.
+//
+//	pool, err := tlsf.New(64<<20, tlsf.WithMmap(), tlsf.WithPopulate())
+//	b, err := pool.Alloc(1500)
+//	…
+//	err = pool.Free(b)
+//
+// A pool is one mapping, and a record of its blocks beside it, never in it:
+//
+//	mapping   |   live block   |//|      free      |  live block  |  free …
+//	          ^ start, 16-aligned  ^ slack, < 16 bytes
+//	record    node per block, tag per granule, a list of free blocks per class
+//
+// So a pool hands out every byte it was made with, an overrun cannot damage the
+// record, and a free is checked against the record before it is believed: a
+// second free, a pointer into the middle of a block, one from elsewhere or from
+// a closed pool is refused with a typed error and changes nothing.
+//
+// The placement is two-level segregated fit, as implemented by
+// [github.com/gomem-go/gomem/offset.TLSF] after M. Masmano, I. Ripoll,
+// A. Crespo and J. Real, "TLSF: a new dynamic memory allocator for real-time
+// systems", ECRTS 2004.
+//
+// # No Go pointers
+//
+// The garbage collector does not look into a pool, whatever it is backed with.
+// A pointer, slice, string, map, channel, function or interface stored in it
+// does not keep alive what it refers to: that may be collected and its memory
+// reused while the pool still points there. Store plain data, offsets or
+// indexes; keep what must live referenced from ordinary Go variables too.
+//
+// # What is bounded
+//
+// Alloc, AllocAligned, Free, FreePointer, Stats and a Resize that stays in
+// place take constant time once the tables have grown to the load.
+// [WithBlocks] grows them beforehand, [WithPopulate] finds the pages
+// beforehand, [WithLocked] keeps them. A Resize that moves copies the block;
+// a refused free is O(blocks), to name the block it hit; New, Reset, Close,
+// Blocks, Verify and String are linear. The command "gomem wcet" prints what
+// this comes to on a machine.
+package tlsf

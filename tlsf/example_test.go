@@ -1,0 +1,189 @@
+package tlsf_test
+
+import (
+	"errors"
+	"fmt"
+	"unsafe"
+
+	"github.com/gomem-go/gomem/backing"
+	"github.com/gomem-go/gomem/tlsf"
+)
+
+func Example() {
+	const bytes32KB uint32 = 32 * 1024
+	arena := tlsf.NewArena(bytes32KB)
+
+	ptr, err := arena.Allocate(460)
+	if err != nil {
+		panic(err)
+	}
+
+	fmt.Printf("used_size: %d byte", arena.UsedSize())
+
+	arena.Free(ptr)
+
+	arena.Dispose()
+	// Output: used_size: 512 byte
+}
+
+func ExampleNewArena() {
+	arena := tlsf.NewArena(1 << 20)
+	defer arena.Dispose()
+	ptr, err := arena.Allocate(100)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	b := unsafe.Slice((*byte)(ptr), 100)
+	fmt.Println(copy(b, "plain bytes"), arena.UsedSize())
+	arena.Free(ptr)
+	arena.Free(ptr) // refused: changes nothing
+	fmt.Println(arena.UsedSize())
+	_, err = arena.Allocate(2 << 20)
+	fmt.Println(errors.Is(err, tlsf.ErrBlockNotFound))
+	// Output:
+	// 11 160
+	// 32
+	// true
+}
+
+func ExampleNew() {
+	pool, err := tlsf.New(1<<20, tlsf.WithMmap(), tlsf.WithPopulate(), tlsf.WithBlocks(1000))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	b, err := pool.Alloc(1500)
+	fmt.Println(len(b), cap(b), err)
+	fmt.Println(pool.Free(b), pool.Close())
+	// Output:
+	// 1500 1500 <nil>
+	// <nil> <nil>
+}
+
+func ExamplePool_Free() {
+	pool, err := tlsf.New(4096)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	b, _ := pool.Alloc(100)
+	fmt.Println(pool.Free(b[10:]))
+	fmt.Println(pool.Free(b[:10])) // the same block, resliced at its end
+	fmt.Println(pool.Free(b))
+	fmt.Println(pool.Free(make([]byte, 8)))
+	// Output:
+	// not owned: [10,100)
+	// <nil>
+	// double free: [0,100) overlaps free block [0,4096)
+	// not owned: [0,0)
+}
+
+func ExamplePool_FreePointer() {
+	pool, err := tlsf.New(4096)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	b, _ := pool.Alloc(100)
+	ptr := unsafe.Pointer(unsafe.SliceData(b))
+	fmt.Println(pool.FreePointer(unsafe.Add(ptr, 16)) != nil)
+	fmt.Println(pool.FreePointer(ptr))
+	// Output:
+	// true
+	// <nil>
+}
+
+func ExamplePool_AllocAligned() {
+	pool, err := tlsf.New(1 << 16)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	small, _ := pool.Alloc(24)
+	b, _ := pool.AllocAligned(1000, 512)
+	fmt.Println(uintptr(unsafe.Pointer(&b[0]))%512, len(small))
+	// Output: 0 24
+}
+
+func ExamplePool_Resize() {
+	pool, err := tlsf.New(1 << 16)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	b, _ := pool.Alloc(5)
+	copy(b, "hello")
+	longer, err := pool.Resize(b, 4000)
+	fmt.Println(len(longer), string(longer[:5]), &longer[0] == &b[0], err)
+	// Output: 4000 hello true <nil>
+}
+
+func ExamplePool_Stats() {
+	pool, err := tlsf.New(4096)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	a, _ := pool.Alloc(1000)
+	_, _ = pool.Alloc(500)
+	_ = pool.Free(a)
+	s := pool.Stats()
+	fmt.Println(s.Size, s.Used, s.Peak, s.Blocks, s.Largest, pool.Verify())
+	// Output: 4096 500 1500 1 2576 <nil>
+}
+
+func ExamplePool_Blocks() {
+	pool, err := tlsf.New(4096)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	a, _ := pool.Alloc(64)
+	_, _ = pool.Alloc(100)
+	_ = pool.Free(a)
+	for block, live := range pool.Blocks() {
+		fmt.Println(block, live)
+	}
+	fmt.Println(pool)
+	// Output:
+	// [0,64) false
+	// [64,164) true
+	// [164,4096) false
+	// tlsf size=4096 granule=16 free=3996 fits=3920
+	// [0,64) free 64
+	// [64,164) live 100
+	// [164,4096) free 3932
+}
+
+func ExamplePool_Reset() {
+	pool, err := tlsf.New(4096)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	_, _ = pool.Alloc(4096)
+	fmt.Println(pool.Reset(), pool.Stats().Largest)
+	// Output: <nil> 4096
+}
+
+func ExampleWithBacking() {
+	src := backing.NewFaulty(backing.Heap())
+	src.Fail(backing.OpMap, 1, nil)
+	_, err := tlsf.New(1<<20, tlsf.WithBacking(src))
+	fmt.Println(errors.Is(err, tlsf.ErrOutOfMemory))
+	// Output: true
+}
+
+func ExampleWithLock() {
+	pool, err := tlsf.New(1<<16, tlsf.WithLock())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	done := make(chan error)
+	b, _ := pool.Alloc(100)
+	go func() { done <- pool.Free(b) }()
+	fmt.Println(<-done)
+	// Output: <nil>
+}

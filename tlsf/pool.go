@@ -1,0 +1,340 @@
+package tlsf
+
+import (
+	"fmt"
+	"sync"
+	"unsafe"
+
+	"github.com/gomem-go/gomem/backing"
+	"github.com/gomem-go/gomem/internal/check"
+	"github.com/gomem-go/gomem/offset"
+)
+
+// Pool is a fixed range of memory and the blocks in it. See the package comment
+// for what it is good for and what may not be stored in it.
+//
+// Invariants, besides those of the placement (Verify checks them):
+//
+//   - the placement covers the mapping, or nothing once the pool is closed
+//   - allocs - frees is the number of live blocks
+//   - Size - Free bytes were asked for by the live blocks, to the byte
+//
+// A Pool belongs to one goroutine at a time, unless made [WithLock].
+type Pool struct {
+	place *offset.TLSF
+	mem   []byte  // the mapping; nil once closed
+	base  uintptr // its address, to find the offset of a slice
+
+	shared bool
+	mu     sync.Mutex // held by every method if shared
+
+	allocs, frees   uint64
+	failed, misuses uint64
+	peak            int // the most bytes in use so far
+
+	src    backing.Source
+	closed bool
+}
+
+const (
+	// granule is the unit of placement and the alignment of every block. A
+	// larger one, up to maxGranule, serves pools with more than maxGranules.
+	granule     = 16
+	maxGranule  = 64
+	maxGranules = 1<<31 - 1
+
+	maxInt = int(^uint(0) >> 1)
+)
+
+func roundUp(n, to int) int { return (n + to - 1) &^ (to - 1) }
+
+// New makes a pool of size bytes, rounded up to a multiple of 16. All of it is
+// for blocks: the tables lie on the Go heap, beside it.
+//
+// size must be positive and at most 128 GiB, or New returns ErrInvalidSize; if
+// the memory cannot be had, ErrOutOfMemory. Without options the memory comes
+// from the Go heap and, like any slice, lives as long as something refers to
+// it. O(1) but for what the system and the options do.
+func New(size int, opts ...Option) (*Pool, error) {
+	var c config
+	for _, opt := range opts {
+		opt(&c)
+	}
+	unit := granule
+	for unit < maxGranule && (size-1)/unit >= maxGranules {
+		unit *= 2
+	}
+	if size <= 0 || (size-1)/unit >= maxGranules || size > maxInt-unit {
+		return nil, fmt.Errorf("tlsf: pool of %d bytes: %w", size, ErrInvalidSize)
+	}
+	size = roundUp(size, unit)
+	src := c.source()
+	mem, err := src.Map(size)
+	if err != nil {
+		return nil, fmt.Errorf("tlsf: pool of %d bytes: %w", size, err)
+	}
+	p := &Pool{
+		place:  offset.NewTLSF(size, unit),
+		mem:    mem,
+		base:   address(mem),
+		src:    src,
+		shared: c.shared,
+	}
+	p.prepare(&c)
+	backing.Poison(mem)
+	return p, nil
+}
+
+// prepare grows the tables, and touches them and the memory, as far as asked.
+func (p *Pool) prepare(c *config) {
+	if c.blocks > 0 || c.populate {
+		p.place.Reserve(c.blocks)
+	}
+	if !c.populate {
+		return
+	}
+	for i := 0; i < len(p.mem); i += p.src.PageSize() {
+		p.mem[i] = 0
+	}
+	// Taking and giving back blocks, and clearing the tables, writes to every
+	// page of them.
+	for range c.blocks {
+		if p.place.Allocate(1) < 0 {
+			break
+		}
+	}
+	p.place.Reset()
+}
+
+// Alloc returns a block of n bytes with cap == len == n, aligned to 16 and not
+// zeroed: it holds what its last user left. It is owned by the caller until it
+// is freed. Alloc(0) is an empty slice that needs no Free.
+//
+// ErrBlockNotFound if no free block is large enough: TLSF looks for one in the
+// classes that surely fit, and so may miss a block that is up to 1/32 larger
+// than n. Also ErrInvalidSize for a negative n, and ErrClosed. O(1); allocates
+// only to grow a table, see [WithBlocks].
+func (p *Pool) Alloc(n int) ([]byte, error) {
+	if p.shared {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return p.alloc(n)
+	}
+	return p.alloc(n)
+}
+
+func (p *Pool) alloc(n int) ([]byte, error) {
+	at := p.place.Allocate(n)
+	if at < 0 {
+		return p.noBlock(n)
+	}
+	return p.issue(at, n), nil
+}
+
+// used is the bytes that live blocks asked for.
+func (p *Pool) used() int { return len(p.mem) - p.place.FreeBytes() }
+
+// issue accounts for the n bytes at offset at and makes a slice of them.
+func (p *Pool) issue(at, n int) []byte {
+	p.allocs++
+	p.peak = max(p.peak, p.used())
+	b := p.mem[at : at+n : at+n]
+	backing.Unpoison(b)
+	if check.Enabled {
+		check.Must(p.verify())
+	}
+	return b
+}
+
+// noBlock says why there is no block of n bytes.
+func (p *Pool) noBlock(n int) ([]byte, error) {
+	switch {
+	case p.closed:
+		return nil, ErrClosed
+	case n == 0:
+		return []byte{}, nil
+	case n < 0:
+		return nil, errNoSize
+	}
+	p.failed++
+	return nil, ErrBlockNotFound
+}
+
+// AllocAligned is Alloc with the first byte on a multiple of align, a power of
+// two up to the page size of the backing; ErrInvalidSize for any other align.
+// The gap before the block stays free. It looks at three free blocks at most,
+// so it may miss one that would do. O(1).
+func (p *Pool) AllocAligned(n, align int) ([]byte, error) {
+	if p.shared {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+	}
+	if align <= 0 || align&(align-1) != 0 || align > p.src.PageSize() {
+		return nil, errNoSize
+	}
+	at := p.place.AllocateAligned(n, align)
+	if at < 0 {
+		return p.noBlock(n)
+	}
+	return p.issue(at, n), nil
+}
+
+// Free gives back a block: b as Alloc returned it, or resliced at its end, as
+// long as its first byte and its capacity are the block's. A nil or empty
+// slice without capacity is nothing and is accepted.
+//
+// Anything else is refused with a [*RangeError] and no change of state:
+// ErrDoubleFree if it lies in free memory, ErrNotOwned if it is not exactly a
+// block of this pool; ErrClosed if the pool is closed. O(1), never allocates;
+// a refusal is O(blocks).
+func (p *Pool) Free(b []byte) error {
+	if cap(b) == 0 {
+		return nil
+	}
+	if p.shared {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return p.free(b)
+	}
+	return p.free(b)
+}
+
+func (p *Pool) free(b []byte) error {
+	at, n := p.offset(address(b)), cap(b)
+	if size, ok := p.place.BlockSize(at); !ok || size != n {
+		return p.refuse(at, n)
+	}
+	return p.take(at, n)
+}
+
+// FreePointer is Free of the block that starts at ptr, whatever its length. A
+// nil ptr is accepted.
+func (p *Pool) FreePointer(ptr unsafe.Pointer) error {
+	if p.shared {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+	}
+	_, err := p.freePointer(ptr)
+	return err
+}
+
+// freePointer returns the length of the block it freed, 0 for nil.
+func (p *Pool) freePointer(ptr unsafe.Pointer) (int, error) {
+	if ptr == nil {
+		return 0, nil
+	}
+	// Safety: the address is compared, never followed.
+	at := p.offset(uintptr(ptr))
+	n, ok := p.place.BlockSize(at)
+	if !ok {
+		return 0, p.refuse(at, 1)
+	}
+	return n, p.take(at, n)
+}
+
+// take gives back the live block [at, at+n).
+func (p *Pool) take(at, n int) error {
+	if err := p.place.Free(at, n); err != nil {
+		return err
+	}
+	p.frees++
+	p.dead(at, n)
+	return nil
+}
+
+// dead makes the n bytes at offset at, which were just freed, and the slack
+// behind them unusable as far as the build can.
+func (p *Pool) dead(at, n int) {
+	gone := p.mem[at:roundUp(at+n, p.place.Granule())]
+	if check.Enabled {
+		check.Must(p.verify())
+		for i := range gone {
+			gone[i] = deadByte
+		}
+	}
+	backing.Poison(gone)
+}
+
+// deadByte is what freed memory is filled with under gomem_debug.
+const deadByte = 0xdf
+
+// Resize changes the length of block b to n and returns it, with the contents
+// up to the smaller of the two lengths. It stays where it is if it shrinks or
+// if there is room behind it; otherwise the contents move to another block and
+// b is freed. Either way b must not be used any more. What it grew by is not
+// zeroed. An empty b is none: Resize is then Alloc.
+//
+// Errors are those of Alloc and Free, and ErrInvalidSize for n < 1; b is then
+// live and unchanged. O(1) in place, else O(n).
+func (p *Pool) Resize(b []byte, n int) ([]byte, error) {
+	if p.shared {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+	}
+	old := cap(b)
+	switch {
+	case p.closed:
+		return nil, ErrClosed
+	case n <= 0:
+		return nil, errNoSize
+	case old == 0:
+		return p.alloc(n)
+	}
+	at := p.offset(address(b))
+	if size, ok := p.place.BlockSize(at); !ok || size != old {
+		return nil, p.refuse(at, old)
+	}
+	if p.place.Resize(at, old, n) {
+		if n < old {
+			p.dead(at+n, old-n)
+		}
+		p.peak = max(p.peak, p.used())
+		grown := p.mem[at : at+n : at+n]
+		backing.Unpoison(grown)
+		return grown, nil
+	}
+	moved, err := p.alloc(n)
+	if err != nil {
+		return nil, err
+	}
+	copy(moved, b[:old])
+	return moved, p.take(at, old)
+}
+
+// address is where b starts, as a number.
+func address(b []byte) uintptr {
+	// Safety: compared with the mapping's address, never turned back into a
+	// pointer. A pool's memory does not move: it is a mapping or a heap object.
+	return uintptr(unsafe.Pointer(unsafe.SliceData(b)))
+}
+
+// offset is where addr lies in the pool, -1 if it does not.
+func (p *Pool) offset(addr uintptr) int {
+	at := addr - p.base
+	if at >= uintptr(len(p.mem)) {
+		return -1
+	}
+	return int(at)
+}
+
+// refuse counts a free of [at, at+n) that is none, and says why.
+func (p *Pool) refuse(at, n int) error {
+	if p.closed {
+		return ErrClosed
+	}
+	p.misuses++
+	bad := &RangeError{Range: Block{Start: at, End: at + n}, Err: ErrNotOwned}
+	if at < 0 {
+		bad.Range = Block{}
+		return bad
+	}
+	for block, live := range p.place.All() {
+		if block.Start <= at && at < block.End {
+			if !live {
+				bad.Err, bad.Conflict = ErrDoubleFree, block
+			}
+			break
+		}
+	}
+	return bad
+}
