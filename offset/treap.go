@@ -3,6 +3,7 @@ package offset
 import (
 	"fmt"
 	"iter"
+	"math"
 )
 
 // SingleTree places blocks in one balanced tree: address-ordered first fit,
@@ -72,7 +73,7 @@ type treapNode struct {
 
 // treapNone is node 0. Its bounds make it no obstacle as a neighbour on either
 // side, and its max makes it a subtree that serves nothing.
-var treapNone = treapNode{start: maxInt, end: -1}
+var treapNone = treapNode{start: math.MaxInt, end: -1}
 
 // treapSeed starts the generator of priorities; any value but 0 will do.
 const treapSeed = 2463534242
@@ -283,7 +284,7 @@ func (t *SingleTree) Free(start, size int) error {
 
 func (t *SingleTree) release(start, size int) error {
 	if uint(start) >= uint(t.size) || uint(size-1) >= uint(t.size-start) {
-		return outside(start, size)
+		return outOfRange(start, size)
 	}
 	t.settle()
 	end := start + size
@@ -306,7 +307,7 @@ func (t *SingleTree) release(start, size int) error {
 		return doubleFree(start, end, a.start, a.end)
 	}
 	t.free += size
-	f := finger{low: b.end + 1, high: min(a.start-1, t.size), min: maxInt}
+	f := finger{low: b.end + 1, high: min(a.start-1, t.size), min: math.MaxInt}
 	if before == 0 {
 		f.min = 1
 	}

@@ -1,6 +1,9 @@
 package offset
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // A finger is the free block that a tree touched last, held outside of it, so
 // that to allocate from it and to give back next to it takes no search and
@@ -28,7 +31,7 @@ type finger struct {
 
 // noFinger answers nothing: no request is as large as min, and no range of
 // positive size lies between its bounds.
-var noFinger = finger{start: -1, end: -1, low: -1, high: -1, min: maxInt}
+var noFinger = finger{start: -1, end: -1, low: -1, high: -1, min: math.MaxInt}
 
 // serves reports whether a request of size offsets is to be served from here.
 func (f *finger) serves(size int) bool {
@@ -71,13 +74,13 @@ func holds(start, end, size, align int) bool {
 	return -start&(align-1) <= end-start-size
 }
 
-// outside is the refusal of a range that is not in [0, Size()).
-func outside(start, size int) error {
+// outOfRange is the refusal of a range that is not in [0, Size()).
+func outOfRange(start, size int) error {
 	if size <= 0 {
 		return &RangeError{Range: Block{start, start}, Err: ErrInvalidSize}
 	}
-	end := maxInt
-	if start <= maxInt-size {
+	end := math.MaxInt
+	if start <= math.MaxInt-size {
 		end = start + size
 	}
 	return &RangeError{Range: Block{start, end}, Err: ErrNotOwned}
