@@ -1,0 +1,113 @@
+package load
+
+import (
+	"math/bits"
+	"sync"
+	"unsafe"
+
+	"github.com/bytedance/gopkg/lang/mcache"
+	"github.com/gomem-go/gomem"
+	"modernc.org/memory"
+)
+
+// Names returns the allocators that a load can run on.
+func Names() []string { return []string{"gomem", "mcache", "syncpool", "modernc-mutex", "make"} }
+
+// New returns a fresh allocator and what gives its memory back; nil for a name
+// that [Names] does not have.
+func New(name string) (Allocator, func()) {
+	switch name {
+	case "gomem":
+		g := Gomem{gomem.NewScalableMemoryAllocator(1 << 20)}
+		return g, g.A.Recycle
+	case "mcache":
+		return cached{}, func() {}
+	case "syncpool":
+		return new(pools), func() {}
+	case "modernc-mutex":
+		l := new(locked)
+		return l, func() {
+			if err := l.a.Close(); err != nil {
+				panic(err)
+			}
+		}
+	case "make":
+		return collected{}, func() {}
+	}
+	return nil, nil
+}
+
+// Gomem is the allocator under test.
+type Gomem struct {
+	A *gomem.ScalableMemoryAllocator
+}
+
+// Malloc allocates.
+func (g Gomem) Malloc(n int) []byte { return g.A.Malloc(n) }
+
+// Free panics when the free is refused: a load frees only what is live.
+func (g Gomem) Free(b []byte) {
+	if !g.A.Free(b) {
+		panic("gomem: a free of a live block was refused")
+	}
+}
+
+// Trim frees all but the first keep bytes of b.
+func (g Gomem) Trim(b []byte, keep int) []byte {
+	g.A.FreeRest(&b, keep)
+	return b
+}
+
+// FreePart frees a part of a block.
+func (g Gomem) FreePart(b []byte) { g.Free(b) }
+
+type cached struct{}
+
+func (cached) Malloc(n int) []byte { return mcache.Malloc(n) }
+func (cached) Free(b []byte)       { mcache.Free(b) }
+
+// pools is one sync.Pool for each power of two, which keep pointers to the
+// first byte so that putting one back allocates nothing.
+type pools [32]sync.Pool
+
+func (p *pools) Malloc(n int) []byte {
+	class := bits.Len(uint(n - 1))
+	if first, ok := p[class].Get().(*byte); ok {
+		// Safety: Free put the first byte of a block of 1<<class bytes into the
+		// pool of that class, and the pool hands it to one owner.
+		return unsafe.Slice(first, 1<<class)[:n]
+	}
+	return make([]byte, n, 1<<class)
+}
+
+func (p *pools) Free(b []byte) { p[bits.Len(uint(cap(b)-1))].Put(unsafe.SliceData(b)) }
+
+// locked is modernc.org/memory, which one goroutine at a time may use.
+type locked struct {
+	mu sync.Mutex
+	a  memory.Allocator
+}
+
+func (l *locked) Malloc(n int) []byte {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b, err := l.a.Malloc(n)
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+func (l *locked) Free(b []byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.a.Free(b); err != nil {
+		panic(err)
+	}
+}
+
+// collected leaves the freeing to the garbage collector.
+type collected struct{}
+
+func (collected) Malloc(n int) []byte { return make([]byte, n) }
+func (collected) Free([]byte)         {}

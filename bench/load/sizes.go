@@ -1,0 +1,51 @@
+package load
+
+// rptest replaces blocks of 8 to 16,000 bytes, small ones more often: the
+// chance of a size falls linearly to zero at the largest.
+func rptest(a Allocator, goroutines, ops int, note func()) int {
+	const slots, least, most = 2000, 8, 16_000
+	perWorker := max(ops/goroutines, 1)
+	each(goroutines, note, func(worker int, note func()) {
+		random := newRand(worker)
+		replace(a, make([][]byte, slots), perWorker, note, func() (slot, size int) {
+			// The smaller of two uniform numbers has a density that falls linearly.
+			return random.IntN(slots), least + min(random.IntN(most-least+1), random.IntN(most-least+1))
+		})
+	})
+	return perWorker * goroutines
+}
+
+// large replaces blocks of 5 to 25 MiB in 20 slots.
+func large(a Allocator, goroutines, ops int, note func()) int {
+	const slots, mib = 20, 1 << 20
+	// An operation here is worth a thousand of the others.
+	perWorker := max(ops/(goroutines*1000), slots)
+	each(goroutines, note, func(worker int, note func()) {
+		random := newRand(worker)
+		mine := max(slots/goroutines, 1)
+		replace(a, make([][]byte, mine), perWorker, note, func() (slot, size int) {
+			return random.IntN(mine), 5*mib + random.IntN(20*mib+1)
+		})
+	})
+	return perWorker * goroutines
+}
+
+// replace frees and allocates in blocks ops times, then frees what is left.
+func replace(a Allocator, blocks [][]byte, ops int, note func(), next func() (slot, size int)) {
+	for i := range ops {
+		slot, size := next()
+		if blocks[slot] != nil {
+			a.Free(blocks[slot])
+		}
+		blocks[slot] = a.Malloc(size)
+		touch(blocks[slot])
+		if i%noteEvery == 0 {
+			note()
+		}
+	}
+	for _, b := range blocks {
+		if b != nil {
+			a.Free(b)
+		}
+	}
+}

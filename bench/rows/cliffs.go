@@ -1,0 +1,42 @@
+package rows
+
+import "github.com/gomem-go/gomem"
+
+const mib = 1 << 20
+
+// cliffs are states in which the predecessor's cost grew with the number of
+// blocks or chunks.
+func cliffs() []Row {
+	return []Row{
+		{"cliff", "op=free-every-second/blocks=65536/size=64B", 168_000, func() (func(int), func()) {
+			a := gomem.NewScalableMemoryAllocator(8 * mib)
+			blocks := make([][]byte, 65_536)
+			fill(a, blocks, func(int) int { return 64 })
+			next := 0
+			return func(n int) {
+				for range n {
+					if next == len(blocks) {
+						for i := 0; i < len(blocks); i += 2 {
+							blocks[i] = a.Malloc(64)
+						}
+						next = 0
+					}
+					a.Free(blocks[next])
+					next += 2
+				}
+			}, a.Recycle
+		}},
+		{"cliff", "op=malloc-free/state=full-chunk/size=64B", 445_000, func() (func(int), func()) {
+			a := gomem.NewScalableMemoryAllocator(8 * mib)
+			fill(a, make([][]byte, 8*mib/64-1), func(int) int { return 64 })
+			return func(n int) { pairs(64)(a, n) }, a.Recycle
+		}},
+		{"cliff", "op=malloc-free/state=251-chunks/size=4KiB", 1_100, func() (func(int), func()) {
+			a := gomem.NewScalableMemoryAllocator(64 << 10)
+			for a.Stats().Chunks < 251 && a.Stats().Backing < 2048*mib {
+				a.Malloc(mib)
+			}
+			return func(n int) { pairs(4096)(a, n) }, a.Recycle
+		}},
+	}
+}

@@ -1,0 +1,110 @@
+package rows
+
+import "github.com/gomem-go/gomem"
+
+// chain returns n buffers of size bytes.
+func chain(n, size int) [][]byte {
+	buffers := make([][]byte, n)
+	for i := range buffers {
+		buffers[i] = make([]byte, size)
+	}
+	return buffers
+}
+
+// onMemory makes a row over a chain of n buffers of 1 KiB.
+func onMemory(name string, published float64, n int, loop func(m *gomem.Memory, n int)) Row {
+	return Row{"Memory", name, published, func() (func(int), func()) {
+		m := gomem.Memory{}
+		m.Push(chain(n, 1024)...)
+		return func(n int) { loop(&m, n) }, func() {}
+	}}
+}
+
+func memory() []Row {
+	return []Row{
+		onMemory("op=push-one", 190, 1, func(m *gomem.Memory, n int) {
+			buffer := m.Buffers[0]
+			for i := range n {
+				if i&63 == 0 {
+					m.Reset()
+				}
+				m.PushOne(buffer)
+			}
+		}),
+		onMemory("op=to-bytes/buffers=100x1KiB", 15_900, 100, func(m *gomem.Memory, n int) {
+			for range n {
+				sink = m.ToBytes()
+			}
+		}),
+		onMemory("op=copy-to/buffers=100x1KiB", 2_950, 100, func(m *gomem.Memory, n int) {
+			to := make([]byte, m.Size)
+			for range n {
+				m.CopyTo(to)
+			}
+		}),
+		onMemory("op=range/buffers=100x1KiB", 38, 100, func(m *gomem.Memory, n int) {
+			for range n {
+				m.Range(func(b []byte) { count += int64(len(b)) })
+			}
+		}),
+	}
+}
+
+// onReader makes a row whose operation reads all of 1 KiB, in four buffers.
+func onReader(name string, published float64, read func(r *gomem.MemoryReader)) Row {
+	return Row{"MemoryReader", name, published, func() (func(int), func()) {
+		m := gomem.Memory{}
+		m.Push(chain(4, 256)...)
+		return func(n int) {
+			for range n {
+				r := m.NewReader()
+				read(&r)
+			}
+		}, func() {}
+	}}
+}
+
+// must ends the program: a row that fails measures nothing.
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+func reader() []Row {
+	return []Row{
+		onReader("op=read-byte-x1024", 1_920, func(r *gomem.MemoryReader) {
+			for range 1024 {
+				_, err := r.ReadByte()
+				must(err)
+			}
+		}),
+		onReader("op=read-be-x256", 3_994, func(r *gomem.MemoryReader) {
+			for range 256 {
+				_, err := r.ReadBE(4)
+				must(err)
+			}
+		}),
+		onReader("op=leb128-x1024", 6_136, func(r *gomem.MemoryReader) {
+			for range 1024 {
+				_, _, err := r.LEB128Unmarshal()
+				must(err)
+			}
+		}),
+		onReader("op=read-bytes-64-x16", 985, func(r *gomem.MemoryReader) {
+			for range 16 {
+				b, err := r.ReadBytes(64)
+				must(err)
+				sink = b
+			}
+		}),
+		onReader("op=skip-64-x16", 114, func(r *gomem.MemoryReader) {
+			for range 16 {
+				must(r.Skip(64))
+			}
+		}),
+		onReader("op=range", 88, func(r *gomem.MemoryReader) {
+			r.Range(func(b []byte) { count += int64(len(b)) })
+		}),
+	}
+}
