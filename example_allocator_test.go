@@ -1,0 +1,85 @@
+package gomem_test
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/gomem-go/gomem"
+)
+
+func ExampleNewAllocator() {
+	a := gomem.NewAllocator(1000)
+	first, second := a.Allocate(300), a.Allocate(200)
+	fmt.Println(first, second, a.Find(600), a.GetFreeSize())
+	if err := a.Free(first+100, 50); err != nil { // any part of it
+		fmt.Println(err)
+	}
+	for _, b := range a.GetBlocks() {
+		fmt.Println(b)
+	}
+	// Output:
+	// 0 300 -1 500
+	// [100,150)
+	// [500,1000)
+}
+
+func ExampleAllocator() {
+	var a gomem.Allocator
+	fmt.Println(a.Allocate(1))
+	a.Init(100)
+	fmt.Println(a.Allocate(60), a.Allocate(60), a.Size)
+	a.Recycle()
+	fmt.Println(a.Allocate(1))
+	// Output:
+	// -1
+	// 0 -1 100
+	// -1
+}
+
+func ExampleAllocator_Free() {
+	a := gomem.NewAllocator(100)
+	at := a.Allocate(100)
+	fmt.Println(a.Free(at, 100))
+	fmt.Println(errors.Is(a.Free(at, 100), gomem.ErrDoubleFree))
+	fmt.Println(errors.Is(a.Free(90, 20), gomem.ErrNotOwned))
+	// Output:
+	// <nil>
+	// true
+	// true
+}
+
+func ExampleBlock() {
+	b := gomem.Block{Start: 16, End: 48}
+	fmt.Println(b, b.Size())
+	// Output: [16,48) 32
+}
+
+func ExampleGetMemoryAllocator() {
+	m := gomem.GetMemoryAllocator(64)
+	a, b := m.Malloc(16), m.Malloc(48)
+	fmt.Println(len(a), cap(a), len(b), m.Malloc(1) == nil)
+	fmt.Println(m.Free(a), m.Free(a), m.GetFreeSize())
+	m.Recycle()
+	// Output:
+	// 16 16 48 true
+	// true false 16
+}
+
+func ExampleMemoryAllocator() {
+	m := gomem.GetMemoryAllocator(64)
+	b := m.Malloc(40)
+	m.Free(b[8:24])
+	for _, free := range m.GetBlocks() {
+		fmt.Println(free)
+	}
+	// Output:
+	// [8,24)
+	// [40,64)
+}
+
+func ExampleMemoryAllocator_Find() {
+	m := gomem.GetMemoryAllocator(64)
+	scratch := m.Find(20) // valid until the next Malloc
+	fmt.Println(len(scratch), m.GetFreeSize())
+	// Output: 20 64
+}
