@@ -83,21 +83,22 @@ type BufReader struct {
 	// the contract of bufiox.Reader. Set it before reading.
 	HoldViews bool
 
-	buf    []byte // memory of the front block; buf[r:w] is unread
-	r, w   int
-	front  *sharedBlock // nil: none held, then buf is nil and r == w == 0
-	queue  []segment    // blocks behind the front; not empty only if bytes are unread in them
-	queued int          // unread bytes in queue
-	held   []heldBlock  // blocks that are read out, but may have views
-	src    io.Reader    // the source, or nil
-	feed   feeder       // the channel, or nil
-	raw    *rawSource   // src again, where it can wait without a buffer
-	err    error        // arrived with bytes; delivered after them
-	total  int64        // bytes taken from the source
-	mark   int64        // total read when Release was last called
-	views  [][]byte     // scratch of take
-	slab   *sharedSlab  // handles for ReadShared
-	issued int32        // handles used in slab
+	buf     []byte // memory of the front block; buf[r:w] is unread
+	r, w    int
+	front   *sharedBlock // nil: none held, then buf is nil and r == w == 0
+	queue   []segment    // blocks behind the front; not empty only if bytes are unread in them
+	queued  int          // unread bytes in queue
+	held    []heldBlock  // blocks that are read out, but may have views
+	src     io.Reader    // the source, or nil
+	feed    feeder       // the channel, or nil
+	raw     *rawSource   // src again, where it can wait without a buffer
+	pulling bool         // the source is running
+	err     error        // arrived with bytes; delivered after them
+	total   int64        // bytes taken from the source
+	mark    int64        // total read when Release was last called
+	views   [][]byte     // scratch of take
+	slab    *sharedSlab  // handles for ReadShared
+	issued  int32        // handles used in slab
 }
 
 // segment is a block with its unread part.

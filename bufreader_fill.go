@@ -10,6 +10,8 @@ const (
 	// slideMax is how many unread bytes are moved to the front of their block
 	// rather than starting another: below that a copy is cheaper than a block.
 	slideMax = 2 << 10
+	// minTail is the fraction of a block whose free end is worth a read.
+	minTail = 8
 )
 
 func (b *BufReader) blockLen() int {
@@ -22,10 +24,16 @@ func (b *BufReader) blockLen() int {
 // settle begins a call that leaves the fast path: views of earlier calls end,
 // and an exhausted front gives way to the queue.
 func (b *BufReader) settle() {
-	if !b.HoldViews && len(b.held) > 0 {
+	if len(b.held) > 0 || b.queued > 0 {
+		b.settleBlocks()
+	}
+}
+
+func (b *BufReader) settleBlocks() {
+	if !b.HoldViews {
 		b.dropHeld()
 	}
-	for b.r == b.w && b.queued > 0 {
+	if b.r == b.w && b.queued > 0 {
 		b.popFront()
 	}
 }
@@ -53,7 +61,7 @@ func (b *BufReader) retireFront() {
 // reusable reports that the bytes of the front before r are dead: no view and
 // no frame looks at them.
 func (b *BufReader) reusable() bool {
-	return b.front != nil && !b.HoldViews && b.feed == nil && b.front.solo()
+	return b.front != nil && !b.HoldViews && b.front.solo()
 }
 
 // newFront takes an empty block as the front, of which there is none.
@@ -69,30 +77,19 @@ func (b *BufReader) newFront() error {
 // more adds at least one unread byte, or returns why not. Views of earlier calls
 // are dead by then, which settle saw to.
 func (b *BufReader) more() error {
-	if b.err != nil {
-		err := b.err
-		b.err = nil
-		return err
+	if b.err != nil || b.src == nil || len(b.queue) > 0 || !b.reusable() {
+		return b.moreBehind()
 	}
-	if b.src == nil {
-		return b.morePackets()
-	}
-	if b.r == b.w && b.queued == 0 {
-		return b.fillEmpty()
-	}
-	if len(b.queue) > 0 {
-		last := &b.queue[len(b.queue)-1]
-		if len(last.blk.mem)-last.w >= b.minTail() {
-			n, err := b.pull(last.blk.mem[last.w:])
-			last.w += n
-			b.queued += n
-			return err
+	// The common case: one block, and nobody looks at what was read.
+	unread, size := b.w-b.r, len(b.buf)
+	switch {
+	case unread == 0:
+		if b.raw != nil || size != b.blockLen() {
+			return b.fillEmpty()
 		}
-		return b.fillNext()
-	}
-	if len(b.buf)-b.w < b.minTail() {
-		unread := b.w - b.r
-		if unread > slideMax || len(b.buf)-unread < b.minTail() || !b.reusable() {
+		b.r, b.w = 0, 0
+	case size-b.w < size/minTail:
+		if unread > slideMax || size-unread < size/minTail {
 			return b.fillNext()
 		}
 		b.slide()
@@ -100,8 +97,31 @@ func (b *BufReader) more() error {
 	return b.fillTail()
 }
 
-// minTail is the least room worth a read.
-func (b *BufReader) minTail() int { return b.blockLen() / 4 }
+// moreBehind is more where the bytes must go behind those that are looked at.
+func (b *BufReader) moreBehind() error {
+	switch {
+	case b.err != nil:
+		err := b.err
+		b.err = nil
+		return err
+	case b.src == nil:
+		return b.morePackets()
+	case len(b.queue) > 0:
+		last := &b.queue[len(b.queue)-1]
+		if size := len(last.blk.mem); size-last.w >= size/minTail {
+			n, err := b.pull(last.blk.mem[last.w:])
+			last.w += n
+			b.queued += n
+			return err
+		}
+		return b.fillNext()
+	case b.r == b.w:
+		return b.fillEmpty()
+	case len(b.buf)-b.w < len(b.buf)/minTail:
+		return b.fillNext()
+	}
+	return b.fillTail()
+}
 
 // slide moves the unread bytes of a reusable front to its beginning.
 func (b *BufReader) slide() {
@@ -158,7 +178,7 @@ func (b *BufReader) rewind() {
 		b.r, b.w = 0, 0
 		return
 	}
-	if len(b.buf)-b.w < b.minTail() || b.reusable() {
+	if len(b.buf)-b.w < len(b.buf)/minTail || b.reusable() {
 		b.giveUpFront()
 	}
 }
@@ -174,31 +194,36 @@ func (b *BufReader) giveUpFront() {
 // pull asks the source for bytes until it has some. It returns n > 0 with a nil
 // error, and keeps an error that came along for later; or 0 and the error.
 func (b *BufReader) pull(p []byte) (int, error) {
-	done := false
-	defer func() {
-		if !done {
-			b.giveBack() // the source panicked, and the panic goes on
-		}
-	}()
+	b.pulling = true
+	defer b.pulled()
+	n, err := b.src.Read(p)
 	for range maxEmptyReads {
-		n, err := b.src.Read(p)
-		if uint(n) > uint(len(p)) {
-			done = true
-			return 0, ErrInvalidRead
+		if n != 0 || err != nil {
+			break
 		}
-		if n > 0 {
-			b.total += int64(n)
-			b.err = err
-			done = true
-			return n, nil
-		}
-		if err != nil {
-			done = true
-			return 0, err
-		}
+		n, err = b.src.Read(p)
 	}
-	done = true
-	return 0, io.ErrNoProgress
+	b.pulling = false
+	if uint(n-1) < uint(len(p)) {
+		b.total += int64(n)
+		b.err = err
+		return n, nil
+	}
+	switch {
+	case n != 0:
+		err = ErrInvalidRead
+	case err == nil:
+		err = io.ErrNoProgress
+	}
+	return 0, err
+}
+
+// pulled gives all memory back if the source panicked, and the panic goes on.
+func (b *BufReader) pulled() {
+	if b.pulling {
+		b.pulling = false
+		b.giveBack()
+	}
 }
 
 // chain makes n bytes available, in as many blocks as they come in.
@@ -227,7 +252,7 @@ func (b *BufReader) flat(n int) error {
 		case b.r == b.w || b.err != nil:
 			err = b.more()
 		default:
-			if b.r+n > len(b.buf) || len(b.buf)-b.w < b.minTail() && b.w-b.r <= slideMax {
+			if b.r+n > len(b.buf) || len(b.buf)-b.w < len(b.buf)/minTail && b.w-b.r <= slideMax {
 				if err := b.makeRoom(n); err != nil {
 					return err
 				}

@@ -160,16 +160,16 @@ func (b *BufReader) discard(n int) (int, error) {
 	if n < 0 {
 		return 0, ErrInvalidSize
 	}
-	left := n
-	for {
+	for left := n; ; {
 		b.settle()
-		k := min(left, b.w-b.r)
-		b.r += k
-		left -= k
-		if left == 0 {
+		if k := b.w - b.r; left > k {
+			b.r += k
+			left -= k
+		} else {
+			b.r += left
 			return n, nil
 		}
-		if b.Buffered() == 0 {
+		if b.queued == 0 {
 			if err := b.more(); err != nil {
 				return n - left, err
 			}

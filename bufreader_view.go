@@ -105,6 +105,11 @@ func (b *BufReader) rangeSlow(n int, yield func([]byte)) error {
 	if err := b.chain(n); err != nil {
 		return err
 	}
+	if r := b.r; n <= b.w-r {
+		b.r = r + n
+		yield(b.buf[r : r+n : r+n])
+		return nil
+	}
 	for _, v := range b.take(n) {
 		yield(v)
 	}
@@ -168,22 +173,27 @@ func (b *BufReader) want(op string, n int) error {
 // then nothing is consumed. O(blocks) beside the source, allocates nothing once the
 // program has a pool of handles.
 func (b *BufReader) ReadShared(n int) (*SharedMemory, error) {
-	if r := b.r; uint(n-1) < uint(b.w-r) && n <= b.MaxFrameBytes {
+	if uint(n-1) >= uint(b.w-b.r) || n > b.MaxFrameBytes {
+		if err := b.want("ReadShared", n); err != nil {
+			return nil, err
+		}
+		if n > b.w-b.r {
+			return b.shareBlocks(n), nil
+		}
+	}
+	s := b.newHandle(n)
+	if r := b.r; n > 0 {
 		b.r = r + n
-		s := b.newHandle(n)
 		s.blocks, s.views = s.blocks[:1], s.views[:1]
 		s.blocks[0], s.views[0] = b.front, b.buf[r:r+n:r+n]
-		b.front.grant()
-		s.refs.Store(1)
-		return s, nil
+		b.front.granted++
 	}
-	return b.sharedSlow(n)
+	s.refs = 1
+	return s, nil
 }
 
-func (b *BufReader) sharedSlow(n int) (*SharedMemory, error) {
-	if err := b.want("ReadShared", n); err != nil {
-		return nil, err
-	}
+// shareBlocks makes a handle for n bytes that do not lie in the front alone.
+func (b *BufReader) shareBlocks(n int) *SharedMemory {
 	s := b.newHandle(n)
 	for n > 0 {
 		if b.r == b.w {
@@ -192,12 +202,12 @@ func (b *BufReader) sharedSlow(n int) (*SharedMemory, error) {
 		k := min(n, b.w-b.r)
 		s.blocks = append(s.blocks, b.front)
 		s.views = append(s.views, b.buf[b.r:b.r+k:b.r+k])
-		b.front.grant()
+		b.front.granted++
 		b.r += k
 		n -= k
 	}
-	s.refs.Store(1)
-	return s, nil
+	s.refs = 1
+	return s
 }
 
 // newHandle takes the next handle of the slab.

@@ -28,7 +28,10 @@ var ErrReleased = errors.New("shared memory was released")
 // until at least 1,024 further frames have been read by the program, and for
 // good when built with the tag gomem_debug. Drop the pointer with the reference.
 type SharedMemory struct {
-	refs   atomic.Int32
+	// refs is the number of references, 0 when released. The reader sets it with a
+	// plain store: whoever may look at the frame got it from the reader later. Only a
+	// stale pointer can race with that, and the race detector may well say so.
+	refs   int32
 	size   int
 	slab   *sharedSlab
 	blocks []*sharedBlock
@@ -45,11 +48,11 @@ type SharedMemory struct {
 // O(1), never allocates.
 func (s *SharedMemory) Retain() error {
 	for {
-		n := s.refs.Load()
+		n := atomic.LoadInt32(&s.refs)
 		if n <= 0 {
 			return ErrReleased
 		}
-		if s.refs.CompareAndSwap(n, n+1) {
+		if atomic.CompareAndSwapInt32(&s.refs, n, n+1) {
 			return nil
 		}
 	}
@@ -62,11 +65,11 @@ func (s *SharedMemory) Retain() error {
 // O(blocks of the frame), never allocates.
 func (s *SharedMemory) Release() error {
 	for {
-		n := s.refs.Load()
+		n := atomic.LoadInt32(&s.refs)
 		if n <= 0 {
 			return ErrReleased
 		}
-		if s.refs.CompareAndSwap(n, n-1) {
+		if atomic.CompareAndSwapInt32(&s.refs, n, n-1) {
 			if n == 1 {
 				s.free()
 			}
@@ -76,18 +79,26 @@ func (s *SharedMemory) Release() error {
 }
 
 func (s *SharedMemory) free() {
-	for i, b := range s.blocks {
-		s.blocks[i] = nil
+	if len(s.blocks) == 1 {
+		b := s.blocks[0]
+		s.blocks[0], s.views[0] = nil, nil
 		b.drop(1)
+	} else {
+		for i, b := range s.blocks {
+			s.blocks[i], s.views[i] = nil, nil
+			b.drop(1)
+		}
 	}
-	clear(s.views)
 	s.blocks, s.views = s.blocks[:0], s.views[:0]
+	if cap(s.blocks) > keptBlocks {
+		s.blocks, s.views = s.inlineBlocks[:0], s.inlineViews[:0]
+	}
 	s.slab.done(1)
 }
 
 // Len is the number of bytes, 0 after the last Release. O(1).
 func (s *SharedMemory) Len() int {
-	if s.refs.Load() <= 0 {
+	if atomic.LoadInt32(&s.refs) <= 0 {
 		return 0
 	}
 	return s.size
@@ -101,7 +112,7 @@ func (s *SharedMemory) Len() int {
 // of buffers belongs to the frame, so clone it before changing its elements
 // (net.Buffers.WriteTo does).
 func (s *SharedMemory) Memory() Memory {
-	if s.refs.Load() <= 0 {
+	if atomic.LoadInt32(&s.refs) <= 0 {
 		return Memory{}
 	}
 	n := len(s.views)
@@ -115,7 +126,7 @@ func (s *SharedMemory) Memory() Memory {
 // Returns the bytes written; the error is the writer's, [io.ErrShortWrite] when
 // it stopped short without one, or [ErrReleased]. Never allocates itself.
 func (s *SharedMemory) WriteTo(w io.Writer) (int64, error) {
-	if s.refs.Load() <= 0 {
+	if atomic.LoadInt32(&s.refs) <= 0 {
 		return 0, ErrReleased
 	}
 	if len(s.views) > 1 && hasWritev(w) {
@@ -155,6 +166,7 @@ type sharedSlab struct {
 }
 
 const (
+	keptBlocks     = 64 // longer lists are not kept with an idle handle
 	slabHandles    = 16
 	slabQuarantine = 1024 / slabHandles
 )

@@ -20,7 +20,7 @@ type sharedBlock struct {
 	mem     []byte
 	alloc   *ScalableMemoryAllocator
 	refs    atomic.Int64
-	granted int64 // references given to frames; the reader's own field
+	granted int64 // references handed to frames; the reader's own field
 }
 
 // blockBias is more references than a reader can hand out of one block.
@@ -42,13 +42,11 @@ func (b *sharedBlock) solo() bool {
 	return b.granted == 0 || blockBias-b.refs.Load() == b.granted
 }
 
-// grant hands one reference to a frame.
-func (b *sharedBlock) grant() { b.granted++ }
-
-// leave ends the reader's hold. What lies behind used was never handed out and
-// goes back at once, so a frame that is kept pins only what was read.
+// leave ends the reader's hold. What lies behind used was never handed out; if
+// frames keep the block and it is much, it goes back at once, so that a frame of a
+// slow stream pins little more than what was read.
 func (b *sharedBlock) leave(used int) {
-	if b.alloc != nil && used > 0 && used < len(b.mem) && !b.solo() {
+	if rest := len(b.mem) - used; b.alloc != nil && rest >= len(b.mem)/4 && used > 0 && !b.solo() {
 		b.alloc.FreeRest(&b.mem, used)
 	}
 	b.drop(blockBias - b.granted)
