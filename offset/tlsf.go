@@ -249,40 +249,47 @@ func (t *TLSF) Fits() int {
 // would take, one that has room for the worst gap, and the first of the
 // highest class. The gap before the block stays free. O(1).
 func (t *TLSF) AllocateAligned(size, align int) int {
-	if align <= 0 || align&(align-1) != 0 {
+	i, at := t.findAligned(size, align)
+	if at < 0 {
 		return -1
 	}
-	if uint(align)>>(t.shift&63) <= 1 {
-		return t.Allocate(size)
-	}
+	g, need := uint32(uint(at)>>(t.shift&63)), uint32((uint(size)-1)>>(t.shift&63))+1
+	t.carve(i, g, need)
+	t.nodes[t.tags[g]].prev = need<<(t.shift&31) - uint32(size)
+	t.free -= size
+	return at
+}
+
+// findAligned is the free block that AllocateAligned would use and the offset
+// it would return, or -1.
+func (t *TLSF) findAligned(size, align int) (i uint32, at int) {
 	q := (uint(size) - 1) >> (t.shift & 63)
-	if q >= t.total {
-		return -1
+	if align <= 0 || align&(align-1) != 0 || q >= t.total {
+		return 0, -1
 	}
-	need, step := q+1, uint(align)>>(t.shift&63)
-	c := t.search(q)
-	if c == 0 {
-		return -1
-	}
-	i := t.nodes[c].next
-	at, ok := t.alignedIn(i, need, step)
-	if !ok && q+step <= t.total {
-		if c = t.search(q + step - 1); c != 0 {
-			i = t.nodes[c].next
-			at, ok = t.alignedIn(i, need, step)
+	need, step := q+1, max(uint(align)>>(t.shift&63), 1)
+	for try := range 3 {
+		if countSteps {
+			stepCount++
+		}
+		c := uint(0)
+		switch {
+		case try == 0:
+			c = t.search(q)
+		case try == 1 && q+step <= t.total:
+			c = t.search(q + step - 1)
+		case try == 2 && t.summary != 0:
+			c = t.topClass()
+		}
+		if c == 0 {
+			continue
+		}
+		i = t.nodes[c].next
+		if g, ok := t.alignedIn(i, need, step); ok {
+			return i, int(g << (t.shift & 63))
 		}
 	}
-	if !ok {
-		i = t.nodes[t.topClass()].next
-		at, ok = t.alignedIn(i, need, step)
-	}
-	if !ok {
-		return -1
-	}
-	t.carve(i, uint32(at), uint32(need))
-	t.nodes[t.tags[at]].prev = uint32(need<<(t.shift&63) - uint(size))
-	t.free -= size
-	return int(at << (t.shift & 63))
+	return 0, -1
 }
 
 // alignedIn is the first multiple of step at which need granules lie within

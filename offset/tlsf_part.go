@@ -1,6 +1,9 @@
 package offset
 
-import "math/bits"
+import (
+	"math"
+	"math/bits"
+)
 
 // freePart frees a range that is not a plain whole block, or says why not.
 //
@@ -9,15 +12,8 @@ import "math/bits"
 // reach into such a granule but not across it. So the loops below run at most
 // three times.
 func (t *TLSF) freePart(start, size int) error {
-	if size <= 0 {
-		return &RangeError{Range: Block{start, start}, Err: ErrInvalidSize}
-	}
-	if start < 0 || size > t.Size() || start > t.Size()-size {
-		end := start + size
-		if end < start {
-			end = maxInt
-		}
-		return &RangeError{Range: Block{start, end}, Err: ErrNotOwned}
+	if err := outside(start, size, t.Size()); err != nil {
+		return err
 	}
 	end := start + size
 	if err := t.checkLive(start, end); err != nil {
@@ -34,7 +30,23 @@ func (t *TLSF) freePart(start, size int) error {
 	return nil
 }
 
-const maxInt = int(^uint(0) >> 1)
+// outside is the reason why [start, start+size) is no range of offsets in
+// [0, limit), nil if it is one.
+func outside(start, size, limit int) error {
+	switch {
+	case size <= 0:
+		return &RangeError{Range: Block{start, start}, Err: ErrInvalidSize}
+	case start >= 0 && start <= limit && size <= limit-start:
+		return nil
+	}
+	end := start + size
+	if end < start {
+		end = maxInt
+	}
+	return &RangeError{Range: Block{start, end}, Err: ErrNotOwned}
+}
+
+const maxInt = math.MaxInt
 
 // blockAt is the block, live or free, that holds offset pos.
 func (t *TLSF) blockAt(pos int) uint32 {

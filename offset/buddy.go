@@ -1,0 +1,297 @@
+package offset
+
+import (
+	"fmt"
+	"math/bits"
+)
+
+// Buddy places blocks of a power of two at a multiple of their size.
+//
+// The range is cut into units of the least block; order k is 2^k units. A
+// range that is no power of two starts as the largest aligned blocks that
+// cover it:
+//
+//	unit     0       4       8       12
+//	        |       order 3 |o 2    |1  |0|     15 units, all free
+//	        |L|0|1  |o 2    |o 2    |1  |0|     after Allocate of one unit
+//
+// Allocate takes a block of the smallest order that holds the request and has
+// one to give, and halves it until it fits; Free joins a block with its buddy,
+// the other half of what they were cut from, as long as that is free too. So a
+// block holds up to twice what was requested.
+//
+// The request's length is remembered to the byte, and Free takes any part of
+// it. The first free of a part opens an exact record of what is live; from then
+// on the allocation holds the units in which it has live bytes, in blocks as
+// large as fit, and no others.
+//
+// One free block of each order is named in an array of its own, and only
+// further ones are linked in the table. Cutting the smallest block out of one
+// large one, and joining it again, therefore stays within two cache lines.
+//
+// Invariants (Verify checks them):
+//
+//   - the blocks, free and held, cover the units without gap or overlap, and
+//     each starts at a multiple of its size
+//   - no free block's buddy is free with the same order
+//   - bit k of orders is set exactly when top[k] names a free block; more[k]
+//     links the others, and is empty when top[k] is
+//   - a live block is longer than half its size, or one unit
+//   - parts has the live runs of every allocation freed in part, ascending and
+//     apart, and the blocks it holds are the units with live bytes
+//
+// The accounting equation, in bytes; what rounding holds counts as in use:
+//
+//	FreeBytes() + Σ size of held blocks == Size()
+//
+// Sources: K. C. Knowlton, "A fast storage allocator", CACM 8 (1965);
+// D. E. Knuth, The Art of Computer Programming, vol. 1, section 2.5.
+//
+// The table comes in pages where blocks are, so an idle Buddy of any size is
+// small. A Buddy must not be used by several goroutines at once.
+type Buddy struct {
+	shift  uint   // log2 of a unit
+	units  uint   // units managed
+	free   int    // bytes in free blocks
+	orders uint32 // bit k: a block of order k is free
+
+	top  [maxOrders]uint32 // a free block of each order in orders
+	more [maxOrders]uint32 // the first of the further free ones, or noStart
+
+	pages []*buddyPage
+	parts [][]Block // the live runs of an allocation freed in part, by key
+	spare []uint32  // the keys not in use, whose runs are empty
+	whole [1]Block  // what runs returns for an allocation not in parts
+}
+
+var _ Allocator = (*Buddy)(nil)
+
+const maxOrders = 31
+
+// A buddyUnit says what starts at a unit. Most say nothing.
+type buddyUnit struct {
+	kind uint32 // one of the kinds below, and the order
+	a, b uint32 // linked: next, previous; live: length, low word, high word; part: key in parts
+}
+
+const (
+	kindNone   = 0
+	kindLinked = 1 << 8 // a free block in the list of more
+	kindLive   = 2 << 8 // a live block
+	kindPart   = 3 << 8 // a block of an allocation freed in part
+	orderBits  = 0xff
+)
+
+const pageUnits = 1024
+
+type buddyPage [pageUnits]buddyUnit
+
+// NewBuddy returns a placement of size offsets in blocks of minBlock bytes and
+// up, a power of two. size is rounded down to a multiple of minBlock.
+//
+// Panics with ErrInvalidSize if size is negative or 2^31 units or more, or
+// minBlock is no power of two. O(log size) time; 8 bytes per 1,024 units.
+func NewBuddy(size, minBlock int) *Buddy {
+	if minBlock <= 0 || minBlock&(minBlock-1) != 0 || size < 0 || size/minBlock > maxGranules {
+		panic(fmt.Errorf("offset: NewBuddy(%d, %d): %w", size, minBlock, ErrInvalidSize))
+	}
+	b := &Buddy{shift: uint(bits.TrailingZeros(uint(minBlock))), units: uint(size / minBlock)}
+	b.pages = make([]*buddyPage, (b.units+pageUnits-1)/pageUnits)
+	b.Reset()
+	return b
+}
+
+// Size is the number of offsets managed: a multiple of the least block.
+func (b *Buddy) Size() int { return int(b.units << (b.shift & 63)) }
+
+// MinBlock is the size of the least block.
+func (b *Buddy) MinBlock() int { return 1 << (b.shift & 63) }
+
+// FreeBytes is the number of offsets in free blocks. O(1).
+func (b *Buddy) FreeBytes() int { return b.free }
+
+// Fits is the size of the largest free block, 0 if there is none. O(1).
+func (b *Buddy) Fits() int {
+	if b.orders == 0 {
+		return 0
+	}
+	return 1 << (uint(bits.Len32(b.orders)-1) + b.shift)
+}
+
+// Reset makes everything free again and keeps the table. O(table).
+func (b *Buddy) Reset() {
+	for _, p := range b.pages {
+		if p != nil {
+			clear(p[:])
+		}
+	}
+	for k := range b.more {
+		b.top[k], b.more[k] = noStart, noStart
+	}
+	b.orders, b.free, b.parts, b.spare = 0, 0, nil, nil
+	b.freeUnits(0, uint32(b.units))
+}
+
+// order is the least order that holds size bytes; at least maxOrders when none
+// does. Requires size > 0.
+func (b *Buddy) order(size int) uint {
+	return uint(bits.Len((uint(size) - 1) >> (b.shift & 63)))
+}
+
+// Allocate takes size bytes and returns the first offset, a multiple of the
+// power of two that holds size and of the least block, or -1 if size is not
+// positive or no block of that power is free. O(log Size()); allocates only
+// the first page of table in a region.
+func (b *Buddy) Allocate(size int) int {
+	if size <= 0 {
+		return -1
+	}
+	k := b.order(size)
+	return b.take(size, k, k)
+}
+
+// AllocateAligned is Allocate with the first offset a multiple of align, which
+// it takes from a free block of at least align bytes. It returns -1 also if
+// align is not a power of two. O(log Size()).
+func (b *Buddy) AllocateAligned(size, align int) int {
+	if size <= 0 || align <= 0 || align&(align-1) != 0 {
+		return -1
+	}
+	k := b.order(size)
+	return b.take(size, k, max(k, b.order(align)))
+}
+
+// Find returns what Allocate(size) would return and takes nothing. O(1).
+func (b *Buddy) Find(size int) int {
+	if size <= 0 {
+		return -1
+	}
+	k := b.order(size)
+	m := b.orders >> (k & 31)
+	if m == 0 || k >= maxOrders {
+		return -1
+	}
+	k += uint(bits.TrailingZeros32(m))
+	return int(b.top[k]) << (b.shift & 63)
+}
+
+// take cuts a block of order k for size bytes from the low end of a free block
+// of order at least from.
+func (b *Buddy) take(size int, k, from uint) int {
+	m := b.orders >> (from & 31)
+	if m == 0 || from >= maxOrders {
+		return -1
+	}
+	j := from + uint(bits.TrailingZeros32(m))
+	u := b.top[j]
+	p := b.page(u)
+	b.pop(j)
+	for j > k {
+		j--
+		b.push(u+1<<j, j)
+	}
+	b.free -= 1 << (k + b.shift)
+	p[u%pageUnits] = buddyUnit{kindLive | uint32(k), uint32(size), uint32(uint64(size) >> 32)}
+	return int(u) << (b.shift & 63)
+}
+
+// page is the page of unit u, made at its first use.
+func (b *Buddy) page(u uint32) *buddyPage {
+	p := b.pages[u/pageUnits]
+	if p == nil {
+		p = new(buddyPage)
+		b.pages[u/pageUnits] = p
+	}
+	return p
+}
+
+// at says what starts at unit u.
+func (b *Buddy) at(u uint32) buddyUnit {
+	if p := b.pages[u/pageUnits]; p != nil {
+		return p[u%pageUnits]
+	}
+	return buddyUnit{}
+}
+
+// push adds the free block u of order k, in front of those there are.
+func (b *Buddy) push(u uint32, k uint) {
+	if countSteps {
+		stepCount++
+	}
+	if b.orders>>k&1 != 0 {
+		b.linkMore(b.top[k], k)
+	}
+	b.orders |= 1 << k
+	b.top[k] = u
+}
+
+// pop takes out the free block named in top[k].
+func (b *Buddy) pop(k uint) {
+	if countSteps {
+		stepCount++
+	}
+	if u := b.more[k]; u != noStart {
+		b.unlinkMore(u, k)
+		b.top[k] = u
+		return
+	}
+	b.orders &^= 1 << k
+	b.top[k] = noStart
+}
+
+// linkMore puts free block u first in the list of order k.
+func (b *Buddy) linkMore(u uint32, k uint) {
+	next := b.more[k]
+	b.page(u)[u%pageUnits] = buddyUnit{kindLinked | uint32(k), next, noStart}
+	if next != noStart {
+		b.page(next)[next%pageUnits].b = u
+	}
+	b.more[k] = u
+}
+
+// unlinkMore takes free block u out of the list of order k.
+func (b *Buddy) unlinkMore(u uint32, k uint) {
+	unit := &b.page(u)[u%pageUnits]
+	next, prev := unit.a, unit.b
+	*unit = buddyUnit{}
+	if next != noStart {
+		b.page(next)[next%pageUnits].b = prev
+	}
+	if prev != noStart {
+		b.page(prev)[prev%pageUnits].a = next
+		return
+	}
+	b.more[k] = next
+}
+
+// release makes block u of order k free and joins it with its buddies.
+func (b *Buddy) release(u uint32, k uint) {
+	b.free += 1 << (k + b.shift)
+	for ; b.orders>>(k&31)&1 != 0; k++ {
+		other := u ^ 1<<k
+		if b.top[k] == other {
+			b.pop(k)
+		} else if b.more[k] != noStart && b.at(other).kind == kindLinked|uint32(k) {
+			b.unlinkMore(other, k)
+		} else {
+			break
+		}
+		u &^= 1 << k
+	}
+	b.push(u, k)
+}
+
+// freeUnits makes the units [from, to) free.
+func (b *Buddy) freeUnits(from, to uint32) {
+	for from < to {
+		k := alignedOrder(from, to)
+		b.release(from, k)
+		from += 1 << k
+	}
+}
+
+// alignedOrder is the order of the largest block that starts at unit from and
+// ends by unit to.
+func alignedOrder(from, to uint32) uint {
+	return min(uint(bits.TrailingZeros32(from)), uint(bits.Len32(to-from))-1)
+}
