@@ -98,6 +98,9 @@ func (t *TwoTree) verifyBlocks() error {
 		}
 		free += n.room()
 		if f.node == i {
+			if n.start < f.low || f.high < n.end {
+				return fmt.Errorf("two trees: finger %+v was never block [%d,%d)", *f, n.start, n.end)
+			}
 			free += f.end - f.start - n.room()
 		} else if f.node != 0 && !f.clear(n.start, n.end) {
 			return fmt.Errorf("two trees: block [%d,%d) is in the way of the finger %+v", n.start, n.end, *f)

@@ -81,6 +81,9 @@ func (t *SingleTree) verifyBlocks(count int) error {
 		}
 		free += n.end - n.start
 		if f.node == i {
+			if n.start < f.low || f.high < n.end {
+				return fmt.Errorf("single tree: finger %+v was never block [%d,%d)", *f, n.start, n.end)
+			}
 			free += f.end - f.start - (n.end - n.start)
 		} else if f.node != 0 && !f.clear(n.start, n.end) {
 			return fmt.Errorf("single tree: block [%d,%d) is in the way of the finger %+v", n.start, n.end, *f)
