@@ -54,7 +54,7 @@ func TestT01FreeIgnoresTheUsersData(t *testing.T) {
 func TestT02FreedBlocksAreFound(t *testing.T) {
 	a := tlsf.NewArena(1 << 20)
 	live := [2]unsafe.Pointer{mustAllocate(t, a, 100), mustAllocate(t, a, 100)}
-	for round := range 100_000 {
+	for round := range scaled(100_000) {
 		a.Free(live[round%2])
 		live[round%2] = mustAllocate(t, a, 100)
 	}

@@ -2,10 +2,24 @@ package tlsf_test
 
 import (
 	"testing"
+	"unsafe"
 
 	"github.com/gomem-go/gomem/backing"
+	"github.com/gomem-go/gomem/internal/check"
 	"github.com/gomem-go/gomem/tlsf"
 )
+
+// scaled is how many of n operations to play: fewer where each takes longer,
+// with a Verify after it (gomem_debug) or every access checked.
+func scaled(n int) int {
+	switch {
+	case check.Enabled:
+		return n / 50
+	case instrumented, testing.Short():
+		return n / 10
+	}
+	return n
+}
 
 // spots yields the bytes of a block of n that carry its stamp: all of a small
 // one, the ends and some between of a large one.
@@ -83,4 +97,9 @@ func mustFree(t testing.TB, p *tlsf.Pool, b []byte) {
 	if err := p.Free(b); err != nil {
 		t.Fatalf("Free of %d bytes: %v", len(b), err)
 	}
+}
+
+// distance is how far b starts behind a.
+func distance(a, b []byte) int {
+	return int(uintptr(unsafe.Pointer(unsafe.SliceData(b))) - uintptr(unsafe.Pointer(unsafe.SliceData(a))))
 }

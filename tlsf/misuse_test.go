@@ -54,7 +54,6 @@ func TestMisuseOfFree(t *testing.T) {
 				"one byte short":       b[:199:199],
 				"longer":               unsafe.Slice(unsafe.SliceData(b), 208),
 				"into the next block":  unsafe.Slice(unsafe.SliceData(b), 300),
-				"beyond the pool":      unsafe.Slice(unsafe.SliceData(b), 64<<10),
 				"Go heap":              make([]byte, 200),
 				"another pool":         foreign,
 				"moved by append":      moved,

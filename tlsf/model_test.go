@@ -8,7 +8,6 @@ import (
 	"testing"
 	"unsafe"
 
-	"github.com/gomem-go/gomem/internal/check"
 	"github.com/gomem-go/gomem/tlsf"
 )
 
@@ -92,7 +91,7 @@ func (m *model) step(op byte, arg uint32) {
 	if len(m.live) > 0 {
 		pick = int(arg % uint32(len(m.live)))
 	}
-	n := 1 + int(arg)%(m.size+m.size/8)
+	n := 1 + int(arg>>1)%(m.size+m.size/8)
 	if op&0x80 == 0 {
 		n = 1 + n%512
 	}
@@ -198,10 +197,7 @@ func (m *model) drain() {
 // granules to many thousands of blocks.
 func TestModel(t *testing.T) {
 	sizes := []int{16, 64, 1 << 10, 32 << 10, 1 << 20, 16<<20 + 16}
-	ops := 250_000
-	if check.Enabled || testing.Short() {
-		ops = 5_000 // each is followed by a Verify there
-	}
+	ops := scaled(250_000)
 	for _, size := range sizes {
 		for i, backing := range backings[:4] {
 			t.Run(fmt.Sprintf("size=%d/%s", size, backing.name), func(t *testing.T) {

@@ -1,0 +1,5 @@
+//go:build !race && !asan
+
+package tlsf_test
+
+const instrumented = false
