@@ -40,13 +40,18 @@ var (
 )
 
 // NewReadableBuffersFromBytes returns a reader of the buffers b, in order,
-// without a copy of their bytes. The slice b itself is never changed.
+// without a copy of their bytes. The slice b itself is neither kept nor changed.
+// One allocation, or two for more than two buffers.
 func NewReadableBuffersFromBytes(b ...[]byte) MemoryReader {
-	m := &Memory{Buffers: b[:len(b):len(b)]}
+	var m struct {
+		Memory
+		few [2][]byte // saves the allocation of short lists
+	}
+	m.Buffers = append(m.few[:0], b...)
 	for _, buf := range b {
 		m.Size += len(buf)
 	}
-	return MemoryReader{Memory: m, Length: m.Size}
+	return MemoryReader{Memory: &m.Memory, Length: m.Size}
 }
 
 // fill moves on to the buffer that holds the next byte and reports whether
