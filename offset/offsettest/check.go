@@ -8,9 +8,15 @@ import (
 	"github.com/gomem-go/gomem/offset"
 )
 
+// fits reports whether the model has room. What is larger than the range never
+// fits, so that a Config need not mind sums that overflow.
+func (r *run) fits(size, align int) bool {
+	return size <= r.o.Size() && r.cfg.Fits(r.free, size, align)
+}
+
 // allocate requests size offsets and holds the answer against the model.
 func (r *run) allocate(size, align int) {
-	must := r.cfg.Fits(r.free, size, align)
+	must := r.fits(size, align)
 	var at int
 	if align == 1 {
 		r.note("Allocate(%d)", size)
@@ -120,10 +126,10 @@ func (r *run) check(full bool) {
 		r.fail("FreeBytes() = %d, want %d", got, want)
 	}
 	fits := r.a.Fits()
-	if fits < 0 || fits > 0 && !r.cfg.Fits(r.free, fits, 1) {
+	if fits < 0 || fits > 0 && !r.fits(fits, 1) {
 		r.fail("Fits() = %d, with %v free", fits, r.free)
 	}
-	if r.cfg.Fits(r.free, fits+1, 1) {
+	if r.fits(fits+1, 1) {
 		r.fail("Fits() = %d, and more would be served, with %v free", fits, r.free)
 	}
 	if !full {

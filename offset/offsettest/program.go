@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/gomem-go/gomem/offset"
@@ -147,13 +148,15 @@ func execute(t testing.TB, cfg Config, data []byte, seed uint64, every int, trac
 func (r *run) fail(format string, args ...any) { panic(failure(fmt.Sprintf(format, args...))) }
 
 func (r *run) report(why string) string {
-	s := fmt.Sprintf("seed %d, range %d, operation %d: %s\n", r.seed, r.o.Size(), r.op, why)
+	var s strings.Builder
+	fmt.Fprintf(&s, "seed %d, range %d, operation %d: %s\n", r.seed, r.o.Size(), r.op, why)
 	for i := range r.recent {
 		if line := r.recent[(r.op+1+i)%len(r.recent)]; line != "" {
-			s += "  " + line + "\n"
+			fmt.Fprintf(&s, "  %s\n", line)
 		}
 	}
-	return s + r.a.String()
+	s.WriteString(r.a.String())
+	return s.String()
 }
 
 // note describes the operation under way.
@@ -202,7 +205,7 @@ func (r *run) step(k kind, a, b int) {
 	case opFind:
 		n := r.length(a)
 		r.note("Find(%d)", n)
-		if at := r.a.Find(n); (at >= 0) != r.cfg.Fits(r.free, n, 1) {
+		if at := r.a.Find(n); (at >= 0) != r.fits(n, 1) {
 			r.fail("Find(%d) = %d with %v free", n, at, r.free)
 		}
 		return
