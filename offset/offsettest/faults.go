@@ -7,9 +7,9 @@ import (
 	"github.com/gomem-go/gomem/offset"
 )
 
-// MinFaults is how many different corruptions a placement's Verify is tried
+// minFaults is how many different corruptions a placement's Verify is tried
 // with, at least.
-const MinFaults = 30
+const minFaults = 30
 
 // Fault damages one field of an allocator's metadata.
 type Fault[A offset.Allocator] struct {
@@ -19,14 +19,14 @@ type Fault[A offset.Allocator] struct {
 
 // Faults checks that Verify notices each fault, put alone into what build
 // makes, and that it neither panics over it nor finds fault with the undamaged
-// structure. It fails if there are fewer than [MinFaults] of them.
+// structure. It fails if there are fewer than 30 of them.
 func Faults[A offset.Allocator](t *testing.T, build func() A, faults []Fault[A]) {
 	t.Helper()
 	if err := build().Verify(); err != nil {
 		t.Fatalf("Verify of the undamaged structure: %v", err)
 	}
-	if len(faults) < MinFaults {
-		t.Errorf("%d faults, want at least %d", len(faults), MinFaults)
+	if len(faults) < minFaults {
+		t.Errorf("%d faults, want at least %d", len(faults), minFaults)
 	}
 	seen := map[string]bool{}
 	for _, f := range faults {
