@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -22,11 +23,11 @@ func eachAllocator(t *testing.T, size int, f func(t *testing.T, a *Allocator)) {
 }
 
 func blocksOf(a *Allocator) string {
-	s := ""
+	var s strings.Builder
 	for _, b := range a.GetBlocks() {
-		s += b.String()
+		s.WriteString(b.String())
 	}
-	return s
+	return s.String()
 }
 
 func TestAllocatorModel(t *testing.T) {

@@ -1,0 +1,151 @@
+package gomem
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/gomem-go/gomem/offset"
+)
+
+const (
+	// MaxBlockSize is 4 MiB in bytes, the unit in which a Buddy is sized.
+	MaxBlockSize = 1 << 22
+	// BuddySize is what a Buddy manages, in bytes: 512 MiB.
+	BuddySize = MaxBlockSize << 7
+	// MinPowerOf2 is the logarithm of the granule of a Buddy: 1 KiB.
+	MinPowerOf2 = 10
+
+	buddyGranules = BuddySize >> MinPowerOf2
+)
+
+// The errors of a [Buddy].
+var (
+	// InValidParameterErr: a size or an offset that no block can have.
+	InValidParameterErr = errors.New("buddy: invalid parameter")
+	// NotFoundErr: there is no block that large, or no block at that offset.
+	NotFoundErr = errors.New("buddy: no such block")
+
+	errBuddyTooLarge = fmt.Errorf("larger than the whole: %w: %w", InValidParameterErr, NotFoundErr)
+)
+
+// Buddy places blocks in a range of BuddySize bytes, in powers of two.
+//
+// Sizes and offsets count granules of 1<<MinPowerOf2 bytes:
+//
+//	granules := (bytes + 1<<MinPowerOf2 - 1) >> MinPowerOf2 // round up
+//	at, err := b.Alloc(granules)                            // bytes [at<<MinPowerOf2, …)
+//
+// It manages offsets only: the memory they index is the caller's, and a Buddy
+// takes a few KiB, plus 12 KiB for each MiB of offsets that was ever in use.
+// The placement is offset.Buddy.
+//
+// Any goroutine may call any method.
+type Buddy struct {
+	mu     sync.Mutex
+	place  *offset.Buddy
+	pooled bool // in the list of buddies; guarded by its lock
+}
+
+// NewBuddy returns a buddy of BuddySize bytes, all free.
+func NewBuddy() *Buddy {
+	return &Buddy{place: offset.NewBuddy(buddyGranules, 1)}
+}
+
+// Alloc takes a block of at least size granules, rounded up to a power of two,
+// and returns its first granule, a multiple of that power.
+//
+// The error is [InValidParameterErr] for a size below 1, [NotFoundErr] if no
+// block of that power is free, and both (for errors.Is) for a size beyond the
+// whole. O(log BuddySize).
+func (b *Buddy) Alloc(size int) (offset int, err error) {
+	switch {
+	case size <= 0:
+		return 0, InValidParameterErr
+	case size > buddyGranules:
+		return 0, errBuddyTooLarge
+	}
+	b.mu.Lock()
+	offset = b.place.Allocate(size)
+	b.mu.Unlock()
+	if offset < 0 {
+		return 0, NotFoundErr
+	}
+	return offset, nil
+}
+
+// Free gives back the block that starts at offset, as Alloc returned it.
+//
+// Otherwise nothing changes. The error is [InValidParameterErr] for an offset
+// outside the range, and [NotFoundErr] where no block starts: free already, or
+// inside a block. O(log BuddySize), never allocates.
+func (b *Buddy) Free(offset int) error {
+	if offset < 0 || offset >= buddyGranules {
+		return InValidParameterErr
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	size, ok := b.place.BlockSize(offset)
+	if !ok {
+		return NotFoundErr
+	}
+	return b.place.Free(offset, size)
+}
+
+// idleBuddies is the most buddies without a block that wait in the list.
+const idleBuddies = 4
+
+// buddies are those that were put back. A list and not a sync.Pool, which would
+// lose a buddy, and the blocks in it, at the next collection.
+var buddies struct {
+	sync.Mutex
+	list []*Buddy
+}
+
+// GetBuddy returns a buddy that PutBuddy was given, with the blocks that are
+// live in it, or a new one if there is none.
+func GetBuddy() *Buddy {
+	buddies.Lock()
+	defer buddies.Unlock()
+	n := len(buddies.list)
+	if n == 0 {
+		return NewBuddy()
+	}
+	b := buddies.list[n-1]
+	buddies.list = slices.Delete(buddies.list, n-1, n)
+	b.pooled = false
+	return b
+}
+
+// PutBuddy makes b available to GetBuddy. Its live blocks stay live and can
+// still be freed through b. A buddy that was put already, or nil, is ignored; a
+// few buddies without live blocks are kept, more are dropped.
+func PutBuddy(b *Buddy) {
+	if b == nil {
+		return
+	}
+	buddies.Lock()
+	defer buddies.Unlock()
+	if b.pooled || b.idle() && len(buddies.list) >= idleBuddies && countIdle() >= idleBuddies {
+		return
+	}
+	b.pooled = true
+	buddies.list = append(buddies.list, b)
+}
+
+func (b *Buddy) idle() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.place.FreeBytes() == b.place.Size()
+}
+
+func countIdle() int {
+	n := 0
+	for _, b := range buddies.list {
+		if b.idle() {
+			n++
+		}
+	}
+	return n
+}
