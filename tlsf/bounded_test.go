@@ -106,7 +106,8 @@ func TestFragmentation(t *testing.T) {
 		{"two sizes", func(r *rand.Rand) int { return 64 + 1436*r.IntN(2) }},
 		{"powers of two", func(r *rand.Rand) int { return 16 << r.IntN(10) }},
 	}
-	const load, rounds = 4 << 20, 60_000
+	const load = 4 << 20
+	rounds := scaled(60_000)
 	sum, worst := 0.0, 0.0
 	for i, w := range workloads {
 		rng := rand.New(rand.NewPCG(uint64(i), 4))

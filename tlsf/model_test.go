@@ -197,7 +197,7 @@ func (m *model) drain() {
 // granules to many thousands of blocks.
 func TestModel(t *testing.T) {
 	sizes := []int{16, 64, 1 << 10, 32 << 10, 1 << 20, 16<<20 + 16}
-	ops := scaled(250_000)
+	ops := scaled(170_000)
 	for _, size := range sizes {
 		for i, backing := range backings[:4] {
 			t.Run(fmt.Sprintf("size=%d/%s", size, backing.name), func(t *testing.T) {
