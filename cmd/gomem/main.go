@@ -9,6 +9,7 @@ import (
 	"os/signal"
 
 	"github.com/gomem-go/gomem/cmd/gomem/internal/relay"
+	"github.com/gomem-go/gomem/cmd/gomem/internal/replay"
 )
 
 // command is one thing the program can do.
@@ -19,6 +20,7 @@ type command struct {
 
 var commands = []command{
 	{"relay", "send FLV streams to many TCP subscribers without a copy, beside the ordinary way", relay.Run},
+	{"replay", "replay an allocation trace against every placement and backing", replay.Run},
 }
 
 func main() {

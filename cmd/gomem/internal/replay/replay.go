@@ -1,0 +1,182 @@
+// Package replay is the command that replays a recorded allocation trace
+// against every placement and backing, so that a user records an application
+// once and sees which configuration fits.
+package replay
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/gomem-go/gomem/internal/trace"
+)
+
+const usage = `usage: gomem replay [flags] FILE...
+
+Replays allocation traces against every placement and backing and against the
+Go heap, and prints what each costs in time and memory. All files are checked
+before the first is replayed.
+
+A trace is a file of little-endian uint32, one per operation: below 2^31
+"allocate that many bytes", which get the next id 0, 1, 2...; with the top bit
+set "free the id in the other 31 bits". Or it is text, one operation per line:
+
+    # comment
+    malloc 0 4096
+    free 0
+
+in which the ids count up from 0. Either may be compressed with gzip. A program
+records one through gomem.WithTrace.
+
+`
+
+// options is what the command line says.
+type options struct {
+	files   []string
+	html    string
+	only    string
+	rounds  int
+	maxLive int64
+}
+
+// Run runs the command and returns the exit status: 0, 1 for a trace or a
+// measurement that failed, 2 for a command line that makes no sense.
+func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	o, err := parse(args, stderr)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return 0
+	case err != nil:
+		fmt.Fprintln(stderr, "gomem replay:", err)
+		return 2
+	}
+	if err := run(ctx, o, stdout, stderr); err != nil {
+		fmt.Fprintln(stderr, "gomem replay:", err)
+		return 1
+	}
+	return 0
+}
+
+func parse(args []string, stderr io.Writer) (options, error) {
+	var o options
+	flags := flag.NewFlagSet("replay", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.Usage = func() {
+		fmt.Fprint(stderr, usage)
+		flags.PrintDefaults()
+	}
+	flags.StringVar(&o.html, "html", "", "write a page with charts to `FILE`")
+	flags.StringVar(&o.only, "only", "", "measure only the configurations whose name contains `TEXT`")
+	flags.IntVar(&o.rounds, "rounds", 5, "rounds that are timed; the median counts")
+	flags.Int64Var(&o.maxLive, "max-live", defaultMaxLive(), "refuse a trace that holds more `BYTES` at once")
+	if err := flags.Parse(args); err != nil {
+		return o, err
+	}
+	o.files = flags.Args()
+	switch {
+	case len(o.files) == 0:
+		return o, errors.New("no trace given; \"gomem replay -h\" explains")
+	case o.rounds < 1:
+		return o, fmt.Errorf("%d rounds", o.rounds)
+	case o.maxLive < 1:
+		return o, fmt.Errorf("a limit of %d bytes", o.maxLive)
+	case len(selected(o.only)) == 0:
+		return o, fmt.Errorf("no configuration has %q in its name", o.only)
+	}
+	return o, nil
+}
+
+// maxOps bounds the memory that a trace itself takes: about 1 GiB.
+const maxOps = 100_000_000
+
+// result is one trace with what was measured on it.
+type result struct {
+	Name     string
+	Trace    *trace.Trace
+	Outcomes []outcome
+}
+
+func run(ctx context.Context, o options, stdout, stderr io.Writer) error {
+	var results []result
+	for _, file := range o.files {
+		t, err := trace.ReadFile(file, trace.Limits{Ops: maxOps, Live: o.maxLive})
+		if err != nil {
+			return err
+		}
+		if len(t.Ops) == 0 {
+			return fmt.Errorf("%s: the trace is empty", file)
+		}
+		results = append(results, result{Name: filepath.Base(file), Trace: t})
+	}
+	progress := newProgress(stderr, len(results)*len(selected(o.only)))
+	for i := range results {
+		r := &results[i]
+		for _, c := range selected(o.only) {
+			progress.step(r.Name + ", " + c.name)
+			out, err := measure(ctx, c, r.Trace, o.rounds)
+			if err != nil {
+				progress.clear()
+				return fmt.Errorf("%s on %s: %w", r.Name, c.name, err)
+			}
+			r.Outcomes = append(r.Outcomes, out)
+		}
+		progress.clear()
+		if err := printTable(stdout, *r); err != nil {
+			return err
+		}
+	}
+	if o.html == "" {
+		return nil
+	}
+	if err := writeFile(o.html, func(w io.Writer) error { return writePage(w, results) }); err != nil {
+		return fmt.Errorf("writing the page: %w", err)
+	}
+	fmt.Fprintf(stdout, "charts: %s\n", o.html)
+	return nil
+}
+
+// defaultMaxLive is half of the machine's memory where that can be read, and
+// 4 GiB, or 1 GiB for a 32-bit program, elsewhere.
+func defaultMaxLive() int64 {
+	const gib = 1 << 30
+	most := int64(4 * gib)
+	if ^uint(0)>>32 == 0 {
+		return gib
+	}
+	info, err := os.ReadFile("/proc/meminfo")
+	if err != nil {
+		return most
+	}
+	for line := range strings.Lines(string(info)) {
+		var kib int64
+		if n, _ := fmt.Sscanf(line, "MemTotal: %d kB", &kib); n == 1 && kib > 0 {
+			return kib << 10 / 2
+		}
+	}
+	return most
+}
+
+// writeFile has write fill a file beside path and puts it in path's place when
+// that succeeded, so that path never holds half a page.
+func writeFile(path string, write func(io.Writer) error) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriter(f)
+	err = write(out)
+	err = errors.Join(err, out.Flush(), f.Chmod(0o644), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
+}

@@ -1,0 +1,280 @@
+package replay
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/xml"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gomem-go/gomem"
+	"github.com/gomem-go/gomem/backing"
+	"github.com/gomem-go/gomem/internal/trace"
+)
+
+// program returns the operations of a random program that keeps up to 50
+// blocks.
+func program(seed uint64, ops int) []uint32 {
+	random := rand.New(rand.NewPCG(seed, seed))
+	var live, all []uint32
+	id := uint32(0)
+	for range ops {
+		if len(live) == 50 || len(live) > 0 && random.IntN(2) == 0 {
+			i := random.IntN(len(live))
+			all = append(all, trace.FreeBit|live[i])
+			live = slices.Delete(live, i, i+1)
+			continue
+		}
+		all = append(all, 1+uint32(random.IntN(5000)))
+		live = append(live, id)
+		id++
+	}
+	return all
+}
+
+func writeTrace(t *testing.T, name string, ops []uint32) string {
+	t.Helper()
+	var b []byte
+	for _, op := range ops {
+		b = binary.LittleEndian.AppendUint32(b, op)
+	}
+	return writeBytes(t, name, b)
+}
+
+func writeBytes(t *testing.T, name string, b []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestRunPrintsEveryConfiguration(t *testing.T) {
+	const seed = 1
+	t.Logf("seed %d", seed)
+	html := filepath.Join(t.TempDir(), "page.html")
+	file := writeTrace(t, "prog<b>.trace", program(seed, 2000))
+	var stdout, stderr bytes.Buffer
+	if status := Run(t.Context(), []string{"-rounds", "1", "-html", html, file}, &stdout, &stderr); status != 0 {
+		t.Fatalf("status %d: %s", status, stderr.String())
+	}
+	text, err := os.ReadFile(html)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range configs() {
+		if !strings.Contains(stdout.String(), c.name) {
+			t.Errorf("the table has no row for %q", c.name)
+		}
+		if !strings.Contains(stderr.String(), c.name) {
+			t.Errorf("no progress was shown for %q", c.name)
+		}
+		if n := strings.Count(string(text), c.name); n < 4 {
+			t.Errorf("the page names %q %d times", c.name, n)
+		}
+	}
+	checkPage(t, string(text))
+	if !strings.Contains(string(text), "prog&lt;b&gt;.trace") {
+		t.Error("the file's name is not on the page, escaped")
+	}
+	left, err := filepath.Glob(filepath.Join(filepath.Dir(html), ".*"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("left beside the page: %v, %v", left, err)
+	}
+}
+
+// checkPage: nothing is loaded from elsewhere, and the drawings are XML.
+func checkPage(t *testing.T, text string) {
+	t.Helper()
+	if m := regexp.MustCompile(`(?i)(src|href|@import|url\()[ =("']*[a-z]`).FindString(text); m != "" {
+		t.Errorf("the page refers to something: %q", m)
+	}
+	pictures := regexp.MustCompile(`(?s)<svg.*?</svg>`).FindAllString(text, -1)
+	if want := 3 * len(configs()); len(pictures) != want {
+		t.Errorf("%d pictures, want %d", len(pictures), want)
+	}
+	for _, p := range pictures {
+		dec := xml.NewDecoder(strings.NewReader(p))
+		for {
+			if _, err := dec.Token(); errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				t.Errorf("a picture is not XML: %v", err)
+				break
+			}
+		}
+		if strings.Contains(p, "NaN") || strings.Contains(p, "Inf") {
+			t.Error("a picture has a coordinate that is no number")
+		}
+	}
+}
+
+func TestRunStopsAtABadTrace(t *testing.T) {
+	good := writeTrace(t, "good", program(2, 100))
+	for _, c := range []struct {
+		name, want string
+		content    []byte
+	}{
+		{"truncated", "operation 1: the trace is truncated", []byte{1, 0, 0, 0, 2}},
+		{"unknown", "operation 1: free of an unknown id", []byte{1, 0, 0, 0, 7, 0, 0, 128}},
+		{"twice", "operation 2: id freed twice", []byte{1, 0, 0, 0, 0, 0, 0, 128, 0, 0, 0, 128}},
+		{"huge", "operation 0: the trace is past the limit", []byte{255, 255, 255, 127}},
+		{"unsorted", "operation 1: ids are not in order", []byte("malloc 0 1\nmalloc 7 1\n")},
+		{"words", "operation 0: not an operation", []byte("hello, world\n")},
+		{"empty", "the trace is empty", nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			html := filepath.Join(t.TempDir(), "page.html")
+			bad := writeBytes(t, "bad", c.content)
+			var stdout, stderr bytes.Buffer
+			args := []string{"-max-live", "1000000", "-html", html, good, bad}
+			if status := Run(t.Context(), args, &stdout, &stderr); status != 1 {
+				t.Errorf("status %d", status)
+			}
+			if !strings.Contains(stderr.String(), c.want) {
+				t.Errorf("printed %q, want %q", stderr.String(), c.want)
+			}
+			if stdout.Len() > 0 {
+				t.Errorf("a table was printed before all files were checked: %s", stdout.String())
+			}
+			if _, err := os.Stat(html); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("the page exists: %v", err)
+			}
+		})
+	}
+}
+
+func TestRunRefusesBadArguments(t *testing.T) {
+	for _, args := range [][]string{{}, {"-rounds", "0", "x"}, {"-max-live", "0", "x"}, {"-only", "abacus", "x"}, {"-nonsense"}} {
+		var stdout, stderr bytes.Buffer
+		if status := Run(t.Context(), args, &stdout, &stderr); status != 2 || stderr.Len() == 0 {
+			t.Errorf("Run(%q) = %d, printed %q", args, status, stderr.String())
+		}
+	}
+	if status := Run(t.Context(), []string{"-h"}, io.Discard, io.Discard); status != 0 {
+		t.Errorf("-h: status %d", status)
+	}
+}
+
+func TestRunStopsWhenCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	html := filepath.Join(t.TempDir(), "page.html")
+	var stdout, stderr bytes.Buffer
+	status := Run(ctx, []string{"-html", html, writeTrace(t, "t", program(3, 100))}, &stdout, &stderr)
+	if status != 1 || !strings.Contains(stderr.String(), "context canceled") {
+		t.Errorf("status %d: %s", status, stderr.String())
+	}
+	if _, err := os.Stat(html); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the page exists: %v", err)
+	}
+}
+
+// TestNoRoomNamesTheOperation: the memory that a trace needs is not there.
+func TestNoRoomNamesTheOperation(t *testing.T) {
+	tr, err := trace.New([]uint32{100, 100, 1 << 24, trace.FreeBit}, trace.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	faulty := backing.NewFaulty(backing.Heap())
+	faulty.FailFrom(backing.OpMap, 1, errors.New("injected"))
+	_, err = measure(t.Context(), config{"faulty", func() backing.Source { return faulty }, gomem.SizeClasses}, tr, 1)
+	var op *trace.OpError
+	if !errors.As(err, &op) || op.Op != 0 || !errors.Is(err, backing.ErrOutOfMemory) {
+		t.Errorf("measure: %v", err)
+	}
+	if n, held := faulty.Live(); n != 0 || held != 0 {
+		t.Errorf("%d mappings of %d bytes are left", n, held)
+	}
+}
+
+func TestWriteFileLeavesTheOldOne(t *testing.T) {
+	path := writeBytes(t, "page.html", []byte("old"))
+	broken := errors.New("broken")
+	err := writeFile(path, func(w io.Writer) error {
+		if _, err := io.WriteString(w, "half a page"); err != nil {
+			return err
+		}
+		return broken
+	})
+	if !errors.Is(err, broken) {
+		t.Errorf("writeFile: %v", err)
+	}
+	names, err := os.ReadDir(filepath.Dir(path))
+	if err != nil || len(names) != 1 {
+		t.Errorf("beside the page: %v, %v", names, err)
+	}
+	if b, err := os.ReadFile(path); err != nil || string(b) != "old" {
+		t.Errorf("the page became %q, %v", b, err)
+	}
+}
+
+func TestHistogram(t *testing.T) {
+	var h histogram
+	for i := range buckets - 1 {
+		if start := bucketStart(i); bucketOf(start) != i || bucketOf(bucketStart(i+1)-1) != i {
+			t.Fatalf("bucket %d holds [%d, %d): its ends are in %d and %d",
+				i, start, bucketStart(i+1), bucketOf(start), bucketOf(bucketStart(i+1)-1))
+		}
+	}
+	if got := bucketOf(1<<63 - 1); got != buckets-1 {
+		t.Errorf("the longest duration is in bucket %d of %d", got, buckets)
+	}
+	if h.quantile(0.99) != 0 {
+		t.Error("a quantile of nothing")
+	}
+	for i := range 1000 {
+		h.add(time.Duration(i))
+	}
+	if p := h.quantile(0.5); p < 448 || p > 500 {
+		t.Errorf("median %v of 0 to 999", p)
+	}
+	if h.worst != 999 || h.total != 1000 {
+		t.Errorf("worst %v of %d", h.worst, h.total)
+	}
+}
+
+func TestWatchSeesWhatIsHeld(t *testing.T) {
+	tr, err := trace.New([]uint32{1 << 20, 1 << 19, trace.FreeBit, 64, trace.FreeBit | 1}, trace.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range configs() {
+		src := newRecorder(c)
+		al := newAllocator(c, src, tr)
+		m, err := al.watch(t.Context(), src, tr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(m.Samples) != len(tr.Ops) || m.Samples[1].Live != 3<<19 || m.Samples[len(tr.Ops)-1].Live != 0 {
+			t.Errorf("%s: samples %+v", c.name, m.Samples)
+		}
+		if src == nil {
+			continue
+		}
+		if m.PeakBacking < 3<<19 || m.Fragmentation < 0 || m.Fragmentation > 1 {
+			t.Errorf("%s: peak backing %d, fragmentation %v", c.name, m.PeakBacking, m.Fragmentation)
+		}
+		sum := 0.0
+		for _, cell := range m.Fullest.Cells {
+			sum += cell
+		}
+		drawn := sum / float64(len(m.Fullest.Cells)) * float64(m.Fullest.Size)
+		if live := float64(m.Fullest.Live); live == 0 || drawn < live*0.99 || drawn > live*1.01 {
+			t.Errorf("%s: the map shows %.0f bytes of %.0f", c.name, drawn, live)
+		}
+		if err := al.close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
