@@ -23,15 +23,13 @@ func (r *MemoryReader) RangeN(n int, yield func([]byte)) {
 	n = min(n, r.Length)
 	for n > 0 && r.fill() {
 		start := r.off
-		take := min(n, len(r.cur)-start)
+		take := min(n, r.Length, len(r.cur)-start)
 		end := start + take
 		r.off = end
 		r.Length -= take
 		n -= take
 		if yield != nil {
-			// Taken from Buffers and not from cur, so that for the compiler only
-			// the bytes escape and a reader can stay on the stack.
-			yield(r.Buffers[r.next-1][start:end:end])
+			yield(r.cur[start:end:end])
 		}
 	}
 }
@@ -45,13 +43,15 @@ func (r *MemoryReader) RangeN(n int, yield func([]byte)) {
 // Copies of the Memory, and the slice of buffers the reader was made from, stay
 // as they are. O(buffers); allocates when it ends inside a buffer.
 func (r *MemoryReader) ClipFront(yield func([]byte) bool) {
-	if r.Memory == nil || r.next == 0 {
+	if r.Memory == nil || r.next == 0 || r.next > len(r.Buffers) {
 		return
 	}
 	m, old := r.Memory, r.Buffers
 	whole, part := r.next-1, r.off
 	if r.off >= len(r.cur) {
 		whole, part = r.next, 0
+	} else {
+		part = min(part, len(old[whole]))
 	}
 	dropped := part
 	for _, b := range old[:whole] {

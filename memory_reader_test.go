@@ -323,6 +323,29 @@ func TestMemoryReaderFalseLength(t *testing.T) {
 	}
 }
 
+// A Memory that is emptied under its reader is a caller's error too: what the
+// reader holds may still be read, and then it ends.
+func TestMemoryReaderLosesMemory(t *testing.T) {
+	for pos := range 5 {
+		m := Memory{}
+		m.Push([]byte{1, 2}, []byte{3, 4})
+		r := m.NewReader()
+		if err := r.Skip(pos); err != nil {
+			t.Fatal(err)
+		}
+		m.Reset()
+		r.ClipFront(func([]byte) bool { t.Error("ClipFront yields"); return true })
+		if err := r.Unread(pos); pos > 2 && err == nil {
+			t.Errorf("at %d: Unread reaches a buffer that is gone", pos)
+		}
+		r.Range(func([]byte) {})
+		if _, err := r.ReadByte(); err != io.EOF && err != io.ErrUnexpectedEOF {
+			t.Errorf("at %d: ReadByte = %v", pos, err)
+		}
+		r.MoveToEnd()
+	}
+}
+
 // A buffer pushed while reading is read once Length says so.
 func TestMemoryReaderGrows(t *testing.T) {
 	var m Memory

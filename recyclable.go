@@ -113,6 +113,19 @@ func (r *RecyclableMemory) AddRecycleBytes(b []byte) {
 	r.PushOne(b)
 }
 
+// CopyFrom is [Memory.CopyFrom] with the copy in a buffer of NextN, which
+// Recycle frees; on the Go heap if the allocator has no room.
+func (r *RecyclableMemory) CopyFrom(other *Memory) {
+	if other == nil || other.Size == 0 {
+		return
+	}
+	if b := r.NextN(other.Size); b != nil {
+		other.CopyTo(b)
+		return
+	}
+	r.Memory.CopyFrom(other)
+}
+
 // Reset empties the chain and frees nothing: the memory stays valid, also in
 // slices and in copies of the Memory, until Recycle frees it. Amortized
 // O(Count()).

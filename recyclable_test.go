@@ -157,6 +157,28 @@ func TestRecyclableClone(t *testing.T) {
 	wantLive(t, a, 0, "original recycled")
 }
 
+func TestRecyclableCopyFrom(t *testing.T) {
+	var refused error
+	a := NewScalableMemoryAllocator(1024, WithMisuse(func(err error) { refused = err }))
+	defer a.Recycle()
+	r := NewRecyclableMemory(a)
+	r.SetRecycling(true)
+	other := NewMemory([]byte("abc"))
+	r.CopyFrom(&other)
+	r.CopyFrom(nil)
+	r.CopyFrom(new(Memory))
+	r.CopyFrom(&r.Memory)
+	checkMemory(t, &r.Memory, "abcabc")
+	other.Buffers[0][0] = 'X'
+	checkMemory(t, &r.Memory, "abcabc")
+	wantLive(t, a, 6, "copied")
+	r.Recycle()
+	wantLive(t, a, 0, "recycled")
+	if refused != nil {
+		t.Errorf("Recycle freed what is not its own: %v", refused)
+	}
+}
+
 func TestRecyclableOff(t *testing.T) {
 	a := NewScalableMemoryAllocator(1024)
 	defer a.Recycle()
