@@ -1,0 +1,159 @@
+package lac
+
+import (
+	"sync/atomic"
+	"unsafe"
+)
+
+// Allocator is a handle to one arena, lent by [AllocatorPool.Get]. A handle
+// serves one goroutine at a time until IncRef makes it shared; every method of
+// a nil *Allocator falls back to the Go heap or does nothing.
+//
+// The fields base, off and end are the current window. Every state other than
+// "alive, unshared, not scanned, not debugged" has an empty window, so the
+// fast path needs no other test.
+type Allocator struct {
+	base unsafe.Pointer
+	off  uintptr
+	end  uintptr
+
+	core *core // nil once released
+	pool *AllocatorPool
+	// refs is 1 from Get and one more per IncRef; -1 while a release is on its
+	// way, 0 once it is done.
+	refs   int32
+	shared bool // IncRef was called: the goroutines bump in the core's table
+}
+
+// alive returns the core of a handle, or nil after reporting op on a released one.
+func (ac *Allocator) alive(op string) *core {
+	c := ac.core
+	if c == nil || atomic.LoadInt32(&ac.refs) <= 0 {
+		ac.pool.report(op, ErrReleased, "")
+		return nil
+	}
+	return c
+}
+
+// direct tells whether handles bump in windows of the core's chunks: neither
+// scanned nor in debug mode.
+func (c *core) direct() bool { return c.typed == nil && c.debug == nil }
+
+// more hands out n zero bytes when the window could not, or nil when the type
+// matters: a nil or released handle, a scanned arena, debug mode. n is a
+// positive multiple of word.
+func (ac *Allocator) more(n uintptr) unsafe.Pointer {
+	if ac == nil || ac.core == nil {
+		return nil
+	}
+	c := ac.core
+	if ac.shared {
+		return c.allocShared(n)
+	}
+	return ac.refill(c, n)
+}
+
+// refill serves the handle from the core, and gives it a new window.
+func (ac *Allocator) refill(c *core, n uintptr) unsafe.Pointer {
+	if !c.direct() || atomic.LoadInt32(&ac.refs) <= 0 {
+		return nil
+	}
+	if c.multi {
+		return ac.allocLocked(c, n)
+	}
+	c.cur.off = ac.off
+	p := c.take(n)
+	ac.base, ac.off, ac.end = c.cur.base, c.cur.off, c.cur.end
+	return p
+}
+
+// allocLocked serves a handle that shares its core with other handles.
+func (ac *Allocator) allocLocked(c *core, n uintptr) unsafe.Pointer {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	g := c.granule()
+	if n > g/4 {
+		return c.take(n)
+	}
+	w := c.carve(g)
+	ac.base, ac.off, ac.end = w.base, w.off, w.end
+	if p := w.bump(n); p != nil {
+		ac.off = w.off
+		return p
+	}
+	return c.take(n)
+}
+
+// share ends the time of a handle alone on its core: its window goes back to
+// the core, and everything else happens under the core's lock.
+func (ac *Allocator) share(c *core) {
+	if c.multi {
+		return
+	}
+	if c.direct() {
+		c.cur.off = ac.off
+		ac.base, ac.off, ac.end = nil, 0, 0
+	}
+	c.multi, c.plain = true, false
+	c.handles.Store(1)
+}
+
+// IncRef takes one more reference, for a goroutine about to be started; it
+// makes the handle safe for use by several goroutines until it is released. On
+// a released handle it reports [ErrReleased] and changes nothing. O(1); the
+// first call allocates a table of 4 KiB.
+func (ac *Allocator) IncRef() {
+	if ac == nil {
+		return
+	}
+	for {
+		n := atomic.LoadInt32(&ac.refs)
+		if n <= 0 {
+			ac.pool.report("IncRef", ErrReleased, "")
+			return
+		}
+		if n == 1 {
+			ac.shareHandle()
+		}
+		if atomic.CompareAndSwapInt32(&ac.refs, n, n+1) {
+			return
+		}
+	}
+}
+
+// shareHandle prepares a handle for several goroutines: until its release it
+// has no window of its own.
+func (ac *Allocator) shareHandle() {
+	c := ac.core
+	if c == nil || ac.shared {
+		return
+	}
+	ac.share(c)
+	if !c.direct() {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	ac.base, ac.off, ac.end = nil, 0, 0
+	if c.table == nil {
+		c.table = &table{}
+	}
+	ac.shared = true
+}
+
+// Fork returns a second handle to the same arena, for use by one other
+// goroutine; it must be released too, and the memory goes back with the last
+// handle. Call it in the goroutine that uses ac. A nil or released handle forks
+// to nil, which allocates from the Go heap. O(1), allocates the handle.
+func (ac *Allocator) Fork() *Allocator {
+	if ac == nil {
+		return nil
+	}
+	c := ac.alive("Fork")
+	if c == nil {
+		return nil
+	}
+	ac.share(c)
+	c.handles.Add(1)
+	return &Allocator{core: c, pool: c.pool, refs: 1}
+}

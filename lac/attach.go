@@ -1,0 +1,170 @@
+package lac
+
+import (
+	"reflect"
+	"unsafe"
+)
+
+// attachments are the Go heap objects that an arena keeps alive.
+type attachments struct {
+	pointers map[unsafe.Pointer]uintptr // bytes by address, once however often attached
+	values   []any                      // what is not one pointer
+	last     unsafe.Pointer             // the address attached last, a common repeat
+	lastSize uintptr
+}
+
+// maxKeptAttachments bounds the map that an idle core keeps.
+const maxKeptAttachments = 1024
+
+func (a *attachments) reset() {
+	if len(a.pointers) > maxKeptAttachments {
+		a.pointers = nil
+	}
+	clear(a.pointers)
+	clear(a.values)
+	a.values = a.values[:0]
+	a.last, a.lastSize = nil, 0
+}
+
+// Attach keeps everything v refers to alive until the arena is released, and
+// returns v: what a pointer to the Go heap needs before it is stored in an arena
+// object. v may be a pointer, slice, string, map, func, chan, unsafe.Pointer,
+// interface, or a struct or array of such. The same pointer attached many times
+// is kept once. A nil ac does nothing. O(1), amortised.
+func Attach[T any](ac *Allocator, v T) T {
+	if ac != nil {
+		attach(ac, v, reflect.TypeFor[T]().Kind() == reflect.Interface)
+	}
+	return v
+}
+
+// attach keeps v; boxed tells that v came as an interface, whose box may itself
+// be a heap object that the arena will point to.
+func attach(ac *Allocator, v any, boxed bool) {
+	if v == nil {
+		return
+	}
+	c := ac.alive("Attach")
+	if c == nil {
+		return
+	}
+	r := reflect.ValueOf(v)
+	t := r.Type()
+	size := uintptr(1)
+	var p unsafe.Pointer
+	switch r.Kind() {
+	case reflect.Pointer:
+		p, size = r.UnsafePointer(), t.Elem().Size()
+	case reflect.Map, reflect.Chan, reflect.UnsafePointer, reflect.Func:
+		p = dataWord(v)
+	default:
+		if boxed {
+			c.keep(dataWord(v), t.Size(), nil)
+		}
+		switch r.Kind() {
+		case reflect.Slice:
+			p, size = r.UnsafePointer(), uintptr(r.Cap())*t.Elem().Size()
+		case reflect.String:
+			p, size = unsafe.Pointer(unsafe.StringData(r.String())), uintptr(r.Len())
+		case reflect.Struct, reflect.Array:
+			if hasPointers(t) {
+				c.keepFields(r)
+			}
+			return
+		default:
+			return
+		}
+	}
+	if p != nil {
+		c.keep(p, size, nil)
+	}
+}
+
+// keepFields attaches a struct or array: everything its fields refer to.
+func (c *core) keepFields(r reflect.Value) {
+	box := reflect.New(r.Type())
+	box.Elem().Set(r)
+	c.keep(nil, 0, box.Interface())
+	if c.debug == nil {
+		return
+	}
+	// Debug mode wants to know each pointer.
+	w := fieldPointers{}
+	w.collect(box.UnsafePointer(), r.Type())
+	for _, p := range w.found {
+		c.keep(p, 1, nil)
+	}
+}
+
+// fieldPointers collects the pointers of one value, without following them.
+type fieldPointers struct{ found []unsafe.Pointer }
+
+func (w *fieldPointers) collect(p unsafe.Pointer, t reflect.Type) {
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Map, reflect.Chan, reflect.UnsafePointer, reflect.Func, reflect.Slice, reflect.String:
+		// Safety: the first word of each of these kinds is its pointer.
+		if q := *(*unsafe.Pointer)(p); q != nil {
+			w.found = append(w.found, q)
+		}
+	case reflect.Interface:
+		// Safety: the second word of an interface is its data pointer.
+		if q := (*[2]unsafe.Pointer)(p)[1]; q != nil {
+			w.found = append(w.found, q)
+		}
+	case reflect.Struct:
+		for i := range t.NumField() {
+			w.collect(unsafe.Add(p, t.Field(i).Offset), t.Field(i).Type)
+		}
+	case reflect.Array:
+		for i := range t.Len() {
+			w.collect(unsafe.Add(p, uintptr(i)*t.Elem().Size()), t.Elem())
+		}
+	}
+}
+
+// keep adds one attachment: size bytes at p, or a value when p is nil.
+func (c *core) keep(p unsafe.Pointer, size uintptr, v any) {
+	locked := c.lock()
+	defer c.unlock(locked)
+	a := &c.attached
+	c.plain = false
+	if p == nil {
+		a.values = append(a.values, v)
+		return
+	}
+	if p == a.last && size == a.lastSize {
+		return
+	}
+	a.last, a.lastSize = p, size
+	if a.pointers == nil {
+		a.pointers = map[unsafe.Pointer]uintptr{}
+	}
+	a.pointers[p] = max(size, a.pointers[p])
+}
+
+// dataWord returns the data word of an interface: the value itself for the
+// kinds that are one pointer, else the address of its box.
+func dataWord(v any) unsafe.Pointer {
+	// Safety: an interface is two words, type and data.
+	return (*[2]unsafe.Pointer)(unsafe.Pointer(&v))[1]
+}
+
+// hasPointers tells whether a value of type t contains anything the collector
+// must follow.
+func hasPointers(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Array:
+		return t.Len() > 0 && hasPointers(t.Elem())
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if hasPointers(t.Field(i).Type) {
+				return true
+			}
+		}
+		return false
+	case reflect.Pointer, reflect.Map, reflect.Chan, reflect.UnsafePointer, reflect.Func,
+		reflect.Slice, reflect.String, reflect.Interface:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,178 @@
+package lac
+
+import (
+	"reflect"
+	"unsafe"
+
+	"github.com/gomem-go/gomem/backing"
+)
+
+const (
+	// graveBytes bounds the address space of released debug arenas that stays
+	// inaccessible; the oldest go first.
+	graveBytes = 256 << 20
+	// poison fills released debug memory that cannot be made inaccessible. Read
+	// as a pointer it is not a valid address.
+	poison = 0xdb
+)
+
+// recorder is what an arena knows in debug mode: every object with its type,
+// and memory that no other arena ever uses.
+type recorder struct {
+	objects []object
+	mapped  [][]byte // blocks of the guarded source
+	heap    []chunk  // blocks of the Go heap, where there is no such source
+	win     window
+}
+
+// object is n values of one type at p.
+type object struct {
+	p   unsafe.Pointer
+	typ reflect.Type
+	n   int
+}
+
+// graveyard keeps the pages of released arenas inaccessible.
+type graveyard struct {
+	blocks [][]byte
+	bytes  int
+}
+
+// makeDebug is makeTyped in debug mode.
+func makeDebug[T any](c *core, n int, size uintptr) []T {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.typed != nil {
+		if sl := slabOf[T](c); sl.pointers {
+			return take[T](sl, n)
+		}
+	}
+	p := c.debug.take(size)
+	c.debug.objects = append(c.debug.objects, object{p, reflect.TypeFor[T](), n})
+	// Safety: take returned size zero bytes, enough for n of T.
+	return unsafe.Slice((*T)(p), n)
+}
+
+// take hands out n zero bytes. Blocks double, so an arena has few of them.
+func (r *recorder) take(n uintptr) unsafe.Pointer {
+	if p := r.win.bump(n); p != nil {
+		return p
+	}
+	size := uintptr(defaultChunkSize) << min(len(r.mapped)+len(r.heap), 8)
+	size = max(size, (n+pageSize-1)&^(pageSize-1))
+	if src, protector := guarded(); protector != nil {
+		if mem, err := src.Map(int(size)); err == nil {
+			r.mapped = append(r.mapped, mem)
+			r.win = window{unsafe.Pointer(unsafe.SliceData(mem)), 0, size}
+			return r.win.bump(n)
+		}
+	}
+	ch := newChunk(size + header)
+	r.heap = append(r.heap, ch)
+	r.win = window{ch.base, header, ch.size}
+	return r.win.bump(n)
+}
+
+// owns tells whether p points into the arena.
+func (r *recorder) owns(p uintptr) bool {
+	for _, b := range r.mapped {
+		if p-uintptr(unsafe.Pointer(unsafe.SliceData(b))) < uintptr(len(b)) {
+			return true
+		}
+	}
+	for _, b := range r.heap {
+		if p-uintptr(b.base) < b.size {
+			return true
+		}
+	}
+	return false
+}
+
+// EnableDebugMode switches debug mode on or off for the arenas lent from now on.
+// In debug mode an arena records its objects, finds unattached heap pointers at
+// Release, and its memory is never used again: an access after the release
+// faults where pages can be protected, and reads poison elsewhere. It is slow.
+func (p *AllocatorPool) EnableDebugMode(on bool) {
+	p.debugOn.Store(on)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.renewShards()
+	clear(p.idle)
+	p.idle, p.idleLow = p.idle[:0], 0
+}
+
+// releaseDebug checks a claimed arena and buries its memory.
+func (p *AllocatorPool) releaseDebug(c *core) {
+	p.check(c, "Release")
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.live, c)
+	if c.typed != nil {
+		c.typed.reset()
+	}
+	for _, b := range c.debug.heap {
+		// Safety: the data part of a chunk that the arena owned alone.
+		data := unsafe.Slice((*byte)(unsafe.Add(b.base, header)), b.size-header)
+		for i := range data {
+			data[i] = poison
+		}
+	}
+	src, protector := guarded()
+	for _, b := range c.debug.mapped {
+		p.graves.bury(b, src, protector)
+	}
+	c.debug, c.attached = &recorder{}, attachments{}
+}
+
+// bury makes a block inaccessible, and unmaps the oldest beyond the bound. A
+// block that the system refuses to protect is unmapped at once, which makes it
+// as inaccessible.
+func (g *graveyard) bury(b []byte, src backing.Source, protector backing.Protector) {
+	if protector.Protect(b) != nil {
+		_ = src.Unmap(b)
+		return
+	}
+	g.blocks = append(g.blocks, b)
+	g.bytes += len(b)
+	for g.bytes > graveBytes && len(g.blocks) > 0 {
+		old := g.blocks[0]
+		g.blocks[0] = nil
+		g.blocks = g.blocks[1:]
+		g.bytes -= len(old)
+		_ = src.Unmap(old)
+	}
+}
+
+// CheckExternalPointers looks for pointers to Go heap objects that were not
+// attached, in every object of an arena in debug mode, and reports each as
+// [ErrUnattached] with type and field path. Out of debug mode it does nothing.
+// O(bytes of the objects with pointers).
+func (ac *Allocator) CheckExternalPointers() {
+	if ac == nil {
+		return
+	}
+	if c := ac.alive("CheckExternalPointers"); c != nil && c.debug != nil {
+		c.pool.check(c, "CheckExternalPointers")
+	}
+}
+
+// DebugCheck runs CheckExternalPointers on every live arena in debug mode. It
+// requires that no goroutine writes to their objects meanwhile.
+func (p *AllocatorPool) DebugCheck() {
+	p.mu.Lock()
+	live := make([]*core, 0, len(p.live))
+	for c := range p.live {
+		live = append(live, c)
+	}
+	p.mu.Unlock()
+	for _, c := range live {
+		p.check(c, "DebugCheck")
+	}
+}
+
+// check reports the unattached pointers of an arena.
+func (p *AllocatorPool) check(c *core, op string) {
+	for _, path := range c.unattached() {
+		p.report(op, ErrUnattached, path)
+	}
+}

@@ -1,0 +1,261 @@
+package lac
+
+import (
+	"unsafe"
+)
+
+// roundUp rounds a size up to whole words.
+func roundUp(n uintptr) uintptr { return (n + word - 1) &^ (word - 1) }
+
+// bump hands out n bytes of the handle's window, or nil: the whole of the fast
+// path. n is a multiple of word and at most maxAlloc.
+func (ac *Allocator) bump(n uintptr) unsafe.Pointer {
+	if ac == nil {
+		return nil
+	}
+	off := ac.off
+	if next := off + n; next <= ac.end {
+		ac.off = next
+		// Safety: [off, next) is free and zero in the chunk at base, which base
+		// keeps alive; off is a multiple of 8, which suits every type.
+		return unsafe.Add(ac.base, off)
+	}
+	return nil
+}
+
+// New allocates a T. The result is zeroed, aligned to 8 bytes and valid until
+// the arena is released; it comes from the Go heap when ac is nil or was
+// released (reported as [ErrReleased]). O(1): one compare and one add.
+func New[T any](ac *Allocator) *T {
+	if unsafe.Sizeof(*(*T)(nil)) != 0 {
+		n := roundUp(unsafe.Sizeof(*(*T)(nil)))
+		if p := ac.bump(n); p != nil {
+			return (*T)(p)
+		}
+		if p := ac.more(n); p != nil {
+			return (*T)(p)
+		}
+	}
+	return newTyped[T](ac)
+}
+
+// newTyped serves New where the type matters: the Go heap, scanned arenas and
+// debug mode.
+//
+//go:noinline
+func newTyped[T any](ac *Allocator) *T {
+	if ac != nil && unsafe.Sizeof(*(*T)(nil)) != 0 {
+		if p := unsafe.SliceData(makeTyped[T](ac, "New", 1)); p != nil {
+			return p
+		}
+	}
+	return new(T)
+}
+
+// makeTyped returns n zeroed elements of T in the arena, or nil if the handle
+// was released. T has a size, and n is positive.
+func makeTyped[T any](ac *Allocator, op string, n int) []T {
+	c := ac.alive(op)
+	if c == nil {
+		return nil
+	}
+	size := roundUp(unsafe.Sizeof(*(*T)(nil)) * uintptr(n))
+	switch {
+	case c.debug != nil:
+		return makeDebug[T](c, n, size)
+	case c.typed != nil:
+		locked := c.lock()
+		defer c.unlock(locked)
+		if sl := slabOf[T](c); sl.pointers {
+			return take[T](sl, n)
+		}
+		return unsafe.Slice((*T)(c.take(size)), n)
+	}
+	return unsafe.Slice((*T)(ac.more(size)), n)
+}
+
+// NewFrom allocates a T and copies *src into it; src stays the caller's. With a
+// nil ac the result is src itself. O(size of T).
+func NewFrom[T any](ac *Allocator, src *T) *T {
+	if ac == nil {
+		return src
+	}
+	p := New[T](ac)
+	*p = *src
+	return p
+}
+
+// NewEnum allocates a T that holds v. O(1).
+func NewEnum[T any](ac *Allocator, v T) *T {
+	if unsafe.Sizeof(v) != 0 {
+		// The same as New, in one call instead of two.
+		if p := (*T)(ac.bump(roundUp(unsafe.Sizeof(v)))); p != nil {
+			*p = v
+			return p
+		}
+		if p := (*T)(ac.more(roundUp(unsafe.Sizeof(v)))); p != nil {
+			*p = v
+			return p
+		}
+	}
+	p := newTyped[T](ac)
+	*p = v
+	return p
+}
+
+// NewSlice allocates a slice of the given length and capacity. The elements up to
+// cap are zeroed and valid until the arena is released. It requires
+// 0 <= len <= cap; it panics with an error that wraps [ErrInvalidSize]
+// otherwise, or if the memory could not exist, and the arena is unchanged.
+// O(1), the zeroing of reused memory apart.
+func NewSlice[T any](ac *Allocator, len, cap int) []T {
+	if ac == nil {
+		return make([]T, len, cap)
+	}
+	size := unsafe.Sizeof(*(*T)(nil))
+	if len < 0 || cap < len || size > 0 && uintptr(cap) > maxAlloc/size {
+		panic(ac.invalid("NewSlice"))
+	}
+	if size == 0 || cap == 0 {
+		return make([]T, len, cap)
+	}
+	if p := (*T)(ac.bump(roundUp(size * uintptr(cap)))); p != nil {
+		return unsafe.Slice(p, cap)[:len]
+	}
+	if s := makeTyped[T](ac, "NewSlice", cap); s != nil {
+		return s[:len]
+	}
+	return make([]T, len, cap)
+}
+
+func (ac *Allocator) invalid(op string) error {
+	return &MisuseError{Pool: ac.pool.name, Op: op, Err: ErrInvalidSize}
+}
+
+// Append appends v to s as the built-in does, taking memory from the arena when
+// the capacity is used up. s may lie on the Go heap; its elements are copied
+// then. The slice at the end of a window grows in place. Amortised O(len(v)).
+func Append[T any](ac *Allocator, s []T, v ...T) []T {
+	n := len(s)
+	if cap(s)-n < len(v) {
+		if ac == nil {
+			return append(s, v...)
+		}
+		s = grow(ac, s, len(v))
+	}
+	s = s[:n+len(v)]
+	if len(v) == 1 {
+		s[n] = v[0]
+		return s
+	}
+	copy(s[n:], v)
+	return s
+}
+
+// grow returns s with room for at least extra more elements.
+func grow[T any](ac *Allocator, s []T, extra int) []T {
+	size := unsafe.Sizeof(*(*T)(nil))
+	need := len(s) + extra
+	if size == 0 {
+		return append(s, make([]T, extra)...)[:len(s)]
+	}
+	if need < 0 || uintptr(need) > maxAlloc/size {
+		panic(ac.invalid("Append"))
+	}
+	// Doubling while small, then by a quarter, never below a cache line or two.
+	c := cap(s)
+	if c < 256 {
+		c *= 2
+	} else {
+		c += c / 4
+	}
+	c = max(c, need, int(min(128/size, 16)))
+	if uintptr(c) > maxAlloc/size {
+		c = need
+	}
+	if old := cap(s); old > 0 && ac.end > 0 {
+		// Safety: only compared; the slice ends where the window begins when it
+		// was the last thing handed out, and the window's bytes are zero.
+		end := uintptr(unsafe.Pointer(unsafe.SliceData(s))) + roundUp(uintptr(old)*size)
+		more := roundUp(uintptr(c)*size) - roundUp(uintptr(old)*size)
+		if end == uintptr(ac.base)+ac.off && ac.end-ac.off >= more {
+			ac.off += more
+			return unsafe.Slice(unsafe.SliceData(s), c)[:len(s)]
+		}
+	}
+	ns := NewSlice[T](ac, len(s), c)
+	copy(ns, s)
+	return ns
+}
+
+// NewMap makes a map with room for cap entries. Maps live on the Go heap; the
+// arena keeps this one alive until it is released. O(cap).
+func NewMap[K comparable, V any](ac *Allocator, cap int) map[K]V {
+	m := make(map[K]V, max(cap, 0))
+	return Attach(ac, m)
+}
+
+// NewString copies v into the arena. The result is valid until the arena is
+// released; with a nil ac it is v itself. O(len(v)).
+func (ac *Allocator) NewString(v string) string {
+	if ac == nil || len(v) == 0 {
+		return v
+	}
+	b := NewSlice[byte](ac, len(v), len(v))
+	copy(b, v)
+	// Safety: nobody else has the bytes, so they do not change any more.
+	return unsafe.String(unsafe.SliceData(b), len(b))
+}
+
+// String returns a pointer to a copy of v, both in the arena. O(len(v)).
+func (ac *Allocator) String(v string) *string {
+	const front = (unsafe.Sizeof(v) + word - 1) &^ (word - 1)
+	if len(v) <= maxAlloc {
+		// One step for the header and the bytes behind it.
+		n := front + roundUp(uintptr(len(v)))
+		p := ac.bump(n)
+		if p == nil {
+			p = ac.more(n)
+		}
+		if p != nil {
+			s := (*string)(p)
+			if len(v) > 0 {
+				b := (*byte)(unsafe.Add(p, front))
+				copy(unsafe.Slice(b, len(v)), v)
+				// Safety: as in NewString.
+				*s = unsafe.String(b, len(v))
+			}
+			return s
+		}
+	}
+	s := newTyped[string](ac)
+	*s = ac.NewString(v)
+	return s
+}
+
+// The scalars of protobuf's first generated API: each returns a pointer to a
+// copy of v in the arena, valid until it is released. O(1).
+
+// Bool allocates a bool. O(1).
+func (ac *Allocator) Bool(v bool) *bool { return NewEnum(ac, v) }
+
+// Int allocates an int. O(1).
+func (ac *Allocator) Int(v int) *int { return NewEnum(ac, v) }
+
+// Int32 allocates an int32. O(1).
+func (ac *Allocator) Int32(v int32) *int32 { return NewEnum(ac, v) }
+
+// Uint32 allocates a uint32. O(1).
+func (ac *Allocator) Uint32(v uint32) *uint32 { return NewEnum(ac, v) }
+
+// Int64 allocates an int64. O(1).
+func (ac *Allocator) Int64(v int64) *int64 { return NewEnum(ac, v) }
+
+// Uint64 allocates a uint64. O(1).
+func (ac *Allocator) Uint64(v uint64) *uint64 { return NewEnum(ac, v) }
+
+// Float32 allocates a float32. O(1).
+func (ac *Allocator) Float32(v float32) *float32 { return NewEnum(ac, v) }
+
+// Float64 allocates a float64. O(1).
+func (ac *Allocator) Float64(v float64) *float64 { return NewEnum(ac, v) }

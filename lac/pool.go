@@ -1,0 +1,369 @@
+package lac
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"weak"
+)
+
+// DisableAllLac makes every Get return nil, so that all allocation falls back to
+// the Go heap: a switch for finding out whether an arena is to blame. Set it
+// before the first Get.
+var DisableAllLac = false
+
+const (
+	defaultChunkSize = 64 << 10
+	minChunkSize     = 512
+	maxChunkSize     = 256 << 20
+	// shardCores is how many idle arenas a processor keeps at hand.
+	shardCores = 8
+	// slabLen is how many handles a processor has in turn.
+	slabLen = 128
+)
+
+// AllocatorPool lends arenas out and keeps their memory between two lives. It is
+// safe for use by several goroutines.
+//
+//	Get: own shard -> handles sent home -> shared list -> new core
+//
+// Each processor has a shard with a few idle cores, reached without a lock; the
+// rest of the idle cores and the idle chunks are shared under locks.
+type AllocatorPool struct {
+	name      string
+	logger    Logger
+	onMisuse  func(error)
+	chunkSize uintptr
+	idleCap   int // idle cores beside those in the shards
+	scanned   bool
+
+	shards  atomic.Pointer[[]*shard]
+	debugOn atomic.Bool
+	cores   atomic.Int64 // cores made
+	// oldGets and oldReleases are the counts of shards that were replaced, and
+	// of releases by the general way.
+	oldGets     atomic.Uint64
+	oldReleases atomic.Uint64
+	misuses     atomic.Int64
+	lastMisuse  atomic.Pointer[MisuseError]
+
+	store store
+
+	epoch atomic.Uint32 // collections seen
+
+	mu       sync.Mutex
+	idle     []*core
+	idleLow  int // fewest idle cores since the last collection
+	watched  bool
+	lastGets uint64
+	live     map[*core]struct{} // arenas in debug mode
+	graves   graveyard
+}
+
+// shard is what one processor owns of a pool.
+type shard struct {
+	gets     uint64 // first, for the alignment of 64-bit atomics
+	releases uint64
+	lock     shardLock
+	idle     int
+	next     int    // handle of the slab to use next
+	born     uint32 // epoch of the slab
+	slab     *[slabLen]Allocator
+	cores    [shardCores]*core
+	inbox    atomic.Pointer[returned]
+	_        [64]byte // keeps two shards off one cache line
+}
+
+// An Option sets one property of a pool made by [NewPool].
+type Option func(*settings)
+
+type settings struct {
+	logger                             Logger
+	onMisuse                           func(error)
+	lacCap, chunkSize, chunks, maxIdle int
+	scanned, debug                     bool
+}
+
+// WithLogger sends one line per misuse to logger instead of the log package.
+func WithLogger(logger Logger) Option { return func(s *settings) { s.logger = logger } }
+
+// WithMisuse calls f with a [*MisuseError] per misuse, in place of the logger.
+// f may panic; the state is unchanged by the misuse then, too.
+func WithMisuse(f func(error)) Option { return func(s *settings) { s.onMisuse = f } }
+
+// WithIdleArenas bounds how many idle arenas the pool keeps beside the few of
+// each processor. The default is 256.
+func WithIdleArenas(n int) Option { return func(s *settings) { s.lacCap = n } }
+
+// WithChunkSize sets the bytes of a chunk. The default is 64 KiB; sizes below
+// 512 B or above 256 MiB are brought into that range.
+func WithChunkSize(n int) Option { return func(s *settings) { s.chunkSize = n } }
+
+// WithIdleChunks allocates some chunks at once and never trims below them, and
+// bounds the idle memory of the pool to most chunks. The defaults are 0 and 1,024.
+func WithIdleChunks(some, most int) Option {
+	return func(s *settings) { s.chunks, s.maxIdle = some, most }
+}
+
+// WithScanned makes arenas in which any Go pointer may be stored without
+// [Attach]: objects of a type with pointers lie in slabs of that type, which
+// the collector scans.
+func WithScanned() Option { return func(s *settings) { s.scanned = true } }
+
+// WithDebug starts the pool in debug mode; see [AllocatorPool.EnableDebugMode].
+func WithDebug() Option { return func(s *settings) { s.debug = true } }
+
+// NewPool makes a pool with the given options. O(1) beside the chunks asked
+// for by [WithIdleChunks].
+func NewPool(name string, opts ...Option) *AllocatorPool {
+	s := settings{lacCap: 256, chunkSize: defaultChunkSize, maxIdle: 1024}
+	for _, o := range opts {
+		o(&s)
+	}
+	if s.chunkSize <= 0 {
+		s.chunkSize = defaultChunkSize
+	}
+	p := &AllocatorPool{
+		name: name, logger: s.logger, onMisuse: s.onMisuse, scanned: s.scanned,
+		chunkSize: uintptr(min(max(s.chunkSize, minChunkSize), maxChunkSize)+word-1) &^ (word - 1),
+		idleCap:   max(s.lacCap, 0),
+	}
+	p.store.bins = map[uintptr]*bin{}
+	p.store.limit = uintptr(min(int64(max(s.maxIdle, s.chunks, 0))*int64(p.chunkSize), maxAlloc))
+	p.store.bin(p.chunkSize).keep = max(s.chunks, 0)
+	for range s.chunks {
+		p.store.created++
+		p.store.put([]chunk{newChunk(p.chunkSize)})
+	}
+	p.debugOn.Store(s.debug)
+	p.renewShards()
+	return p
+}
+
+// NewAllocatorPool makes a pool: name and logger for reports, lacCap idle arenas
+// at most, chunks of chunkSize bytes, defaultChunks allocated at once and never
+// trimmed, chunksCap idle chunks at most. A nil logger means the log package;
+// values out of range are brought into it as the options of [NewPool] say.
+// O(defaultChunks).
+func NewAllocatorPool(name string, logger Logger, lacCap, chunkSize, defaultChunks, chunksCap int) *AllocatorPool {
+	return NewPool(name, WithLogger(logger), WithIdleArenas(lacCap), WithChunkSize(chunkSize),
+		WithIdleChunks(defaultChunks, chunksCap))
+}
+
+// renewShards replaces all shards by empty ones. Idle cores of the old ones are
+// left to the collector, and so is a core released to an old shard later.
+func (p *AllocatorPool) renewShards() {
+	if old := p.shards.Load(); old != nil {
+		for _, s := range *old {
+			p.oldGets.Add(s.read(&s.gets))
+			p.oldReleases.Add(s.read(&s.releases))
+		}
+	}
+	shards := make([]*shard, shardCount())
+	for i := range shards {
+		shards[i] = &shard{slab: &noHandles}
+	}
+	p.shards.Store(&shards)
+}
+
+// growShards adds shards after GOMAXPROCS grew.
+func (p *AllocatorPool) growShards() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	old := *p.shards.Load()
+	if n := shardCount(); n > len(old) {
+		shards := append(make([]*shard, 0, n), old...)
+		for len(shards) < n {
+			shards = append(shards, &shard{slab: &noHandles})
+		}
+		p.shards.Store(&shards)
+	}
+}
+
+// pinned is pin that makes the shards it misses.
+func (p *AllocatorPool) pinned() *shard {
+	for {
+		if s := p.pin(); s != nil {
+			return s
+		}
+		p.growShards()
+	}
+}
+
+// Get lends an arena out, empty, until its Release. The handle is owned by the
+// caller and is never lent twice. A nil pool, or any pool while DisableAllLac is
+// set, returns nil, which allocates from the Go heap. O(1), amortised over the
+// handles made at once; takes no lock in steady state.
+func (p *AllocatorPool) Get() *Allocator {
+	if p == nil || DisableAllLac {
+		return nil
+	}
+	if s := p.pin(); s != nil {
+		if h := &s.slab[s.next]; s.idle > 0 && h.refs == 0 {
+			s.idle--
+			c := s.cores[s.idle]
+			s.cores[s.idle] = nil
+			s.next = (s.next + 1) % slabLen
+			h.refs = 1
+			s.gets++
+			unpin(s)
+			c.first.wipe()
+			h.base, h.off, h.end = c.whole.base, c.whole.off, c.whole.end
+			h.core, h.pool = c, p
+			return h
+		}
+		unpin(s)
+	}
+	return p.getSlow()
+}
+
+// noHandles stands in for the slab of a shard that has none: all are taken.
+var noHandles = func() (slab [slabLen]Allocator) {
+	for i := range slab {
+		slab[i].refs = 1
+	}
+	return slab
+}()
+
+// handle returns a free handle of the slab, marked as taken, or nil if the shard
+// needs a new slab: too many in a row are out, or one was out when a collection
+// ran. The slab would keep the arena of a dropped handle alive otherwise. The
+// caller is pinned at s.
+func (s *shard) handle(epoch uint32) *Allocator {
+	for range 8 {
+		h := &s.slab[s.next]
+		if atomic.LoadInt32(&h.refs) == 0 {
+			s.next = (s.next + 1) % slabLen
+			h.refs = 1
+			return h
+		}
+		if s.born != epoch {
+			break
+		}
+		s.next = (s.next + 1) % slabLen
+	}
+	return nil
+}
+
+// getSlow finds or makes a core and a handle.
+func (p *AllocatorPool) getSlow() *Allocator {
+	var spare *[slabLen]Allocator
+	var c *core
+	for {
+		s := p.pinned()
+		s.drain()
+		if c == nil && s.idle > 0 {
+			s.idle--
+			c, s.cores[s.idle] = s.cores[s.idle], nil
+		}
+		if spare != nil {
+			s.slab, s.next, s.born, spare = spare, 0, p.epoch.Load(), nil
+		}
+		short := false
+		if c != nil {
+			if h := s.handle(p.epoch.Load()); h != nil {
+				c.home = s
+				s.gets++
+				unpin(s)
+				p.start(h, c)
+				return h
+			}
+			short = true
+		}
+		unpin(s)
+		if short {
+			spare = new([slabLen]Allocator)
+		}
+		if c == nil {
+			c = p.findCore()
+		}
+	}
+}
+
+// start gives a core to a new handle.
+func (p *AllocatorPool) start(h *Allocator, c *core) {
+	h.core, h.pool = c, p
+	if c.debug != nil {
+		p.mu.Lock()
+		if p.live == nil {
+			p.live = map[*core]struct{}{}
+		}
+		p.live[c] = struct{}{}
+		p.mu.Unlock()
+		return
+	}
+	c.first.wipe()
+	h.base, h.off, h.end = c.whole.base, c.whole.off, c.whole.end
+}
+
+// findCore takes an idle core from the shared list, or makes one.
+func (p *AllocatorPool) findCore() *core {
+	p.mu.Lock()
+	if !p.watched {
+		p.watched = true
+		watch(weak.Make(p))
+	}
+	if n := len(p.idle); n > 0 {
+		c := p.idle[n-1]
+		p.idle[n-1] = nil
+		p.idle = p.idle[:n-1]
+		p.idleLow = min(p.idleLow, n-1)
+		p.mu.Unlock()
+		return c
+	}
+	p.mu.Unlock()
+	return p.newCore()
+}
+
+// retire makes an empty core idle. The caller owns it alone.
+func (p *AllocatorPool) retire(c *core) {
+	if p.debugOn.Load() {
+		return
+	}
+	s := p.pinned()
+	if s.idle < len(s.cores) {
+		c.home = s
+		s.cores[s.idle] = c
+		s.idle++
+		unpin(s)
+		return
+	}
+	unpin(s)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.idle) < p.idleCap {
+		p.idle = append(p.idle, c)
+		return
+	}
+	p.store.put([]chunk{c.first})
+}
+
+// watch trims the pool after each collection for as long as the pool lives.
+func watch(p weak.Pointer[AllocatorPool]) {
+	// A fresh object dies at the next collection; its cleanup is the signal.
+	runtime.AddCleanup(new([2]*byte), func(p weak.Pointer[AllocatorPool]) {
+		if pool := p.Value(); pool != nil {
+			pool.collected()
+			watch(p)
+		}
+	}, p)
+}
+
+// collected gives memory back that the pool did not need since the last
+// collection: surplus chunks and cores, and everything if nobody called Get.
+func (p *AllocatorPool) collected() {
+	p.epoch.Add(1)
+	p.store.trim()
+	gets, _ := p.counts()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := min(p.idleLow, len(p.idle))
+	kept := copy(p.idle, p.idle[n:])
+	clear(p.idle[kept:])
+	p.idle = p.idle[:kept]
+	p.idleLow = kept
+	if gets == p.lastGets && !p.debugOn.Load() {
+		p.renewShards()
+	}
+	p.lastGets = gets
+}

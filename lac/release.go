@@ -1,0 +1,169 @@
+package lac
+
+import (
+	"sync/atomic"
+)
+
+// DecRef gives one reference back; the last one releases the arena, as Release
+// does. One DecRef too many reports [ErrReleased] and changes nothing. O(1).
+func (ac *Allocator) DecRef() {
+	if ac != nil {
+		ac.drop("DecRef")
+	}
+}
+
+// Release ends the arena: every object in it is gone, and its memory waits in
+// the pool for the next one. It requires that nobody uses an object of the
+// arena any more. Releasing twice reports [ErrReleased] and changes nothing;
+// releasing while references taken by IncRef are out reports [ErrHeld], and the
+// last DecRef gives the memory back. O(1) for an arena of one chunk, else
+// O(chunks + attached); never allocates in steady state.
+func (ac *Allocator) Release() {
+	if ac == nil {
+		return
+	}
+	if s := ac.pool.pin(); s != nil {
+		if c := ac.core; c != nil && s.idle < len(s.cores) && ac.claim(c, s) {
+			s.cores[s.idle] = c
+			s.idle++
+			unpin(s)
+			return
+		}
+		unpin(s)
+	}
+	ac.drop("Release")
+}
+
+// claim ends a plain handle whose core has its home at s, where the caller is
+// pinned: nobody else can be inside claim for that core, so of two goroutines
+// that release one handle only one succeeds.
+func (ac *Allocator) claim(c *core, s *shard) bool {
+	if c.home != s || ac.core != c || !c.plain || ac.refs != 1 {
+		return false
+	}
+	s.releases++
+	c.first.used = ac.off
+	ac.base, ac.off, ac.end, ac.core = nil, 0, 0, nil
+	free(&ac.refs)
+	return true
+}
+
+// dead empties a claimed handle, so that no allocation succeeds on it, and
+// lets it be lent again.
+func (ac *Allocator) dead() {
+	ac.base, ac.off, ac.end, ac.core, ac.shared = nil, 0, 0, nil, false
+	atomic.StoreInt32(&ac.refs, 0)
+}
+
+// drop gives one reference back by the general way.
+func (ac *Allocator) drop(op string) {
+	for {
+		n := atomic.LoadInt32(&ac.refs)
+		if n <= 0 {
+			ac.pool.report(op, ErrReleased, "")
+			return
+		}
+		if n > 1 {
+			if atomic.CompareAndSwapInt32(&ac.refs, n, n-1) {
+				if op == "Release" {
+					ac.pool.report(op, ErrHeld, "")
+				}
+				return
+			}
+			continue
+		}
+		s := ac.pool.pinned()
+		c := ac.core
+		home := c != nil && c.home == s
+		claimed := c != nil && ac.claim(c, s)
+		unpin(s)
+		switch {
+		case claimed:
+			ac.pool.retire(c)
+			return
+		case c != nil && c.plain && !home:
+			if ac.sendHome(c) {
+				return
+			}
+		case c != nil && !c.plain && atomic.CompareAndSwapInt32(&ac.refs, 1, -1):
+			ac.finish(c)
+			return
+		}
+	}
+}
+
+// sendHome releases a plain handle away from the home of its core, unless
+// somebody else was first.
+func (ac *Allocator) sendHome(c *core) bool {
+	if !atomic.CompareAndSwapInt32(&ac.refs, 1, -1) {
+		return false
+	}
+	ac.pool.oldReleases.Add(1)
+	ret := &returned{handle: ac, core: c, used: ac.off}
+	ac.base, ac.off, ac.end = nil, 0, 0
+	c.home.send(ret)
+	return true
+}
+
+// finish gives up a claimed handle, and its core if no other handle is left.
+func (ac *Allocator) finish(c *core) {
+	p := ac.pool
+	last := true
+	if c.multi {
+		last = c.handles.Add(-1) == 0
+	} else if c.direct() {
+		c.cur.off = ac.off
+	}
+	s := p.pinned()
+	ac.dead()
+	unpin(s)
+	if !last {
+		return
+	}
+	p.oldReleases.Add(1)
+	if c.debug != nil {
+		p.releaseDebug(c)
+		return
+	}
+	c.reset()
+	p.retire(c)
+}
+
+// returned is a plain handle released away from its core's home.
+type returned struct {
+	next   *returned
+	handle *Allocator
+	core   *core
+	used   uintptr
+}
+
+// send puts a returned handle on the list that the home's next Get drains.
+func (s *shard) send(r *returned) {
+	for {
+		head := s.inbox.Load()
+		r.next = head
+		if s.inbox.CompareAndSwap(head, r) {
+			return
+		}
+	}
+}
+
+// drain takes returned handles into the idle cores, as many as fit, and leaves
+// the others for the next time. The caller is pinned at s.
+func (s *shard) drain() {
+	if s.inbox.Load() == nil {
+		return
+	}
+	for r := s.inbox.Swap(nil); r != nil; {
+		next := r.next
+		if s.idle == len(s.cores) {
+			s.send(r)
+		} else {
+			r.core.first.used = r.used
+			r.handle.dead()
+			s.cores[s.idle] = r.core
+			s.idle++
+		}
+		r = next
+	}
+}

@@ -1,0 +1,109 @@
+//go:build !race && !gomem_portable
+
+package lac
+
+import (
+	"sync/atomic"
+	"unsafe"
+)
+
+// A handle shared by IncRef is used by several goroutines at once. Each finds a
+// window of its own without a lock and without an atomic write, by the address
+// of its stack: stacks are made of aligned blocks of 2 KiB, and a block belongs
+// to one goroutine at a time. So the window filed under the block of a local
+// variable can be used by nobody else until the function calls something that
+// may grow, and so move, the stack. When a block passes to another goroutine,
+// the runtime orders the two, as it must for the stack's own contents.
+
+const (
+	stackBlockShift = 11 // stacks are powers of two of at least 2 KiB, aligned
+	tableSlots      = 64
+	tableProbes     = 4
+	cacheLine       = 64
+)
+
+// slot is the window of one stack block.
+type slot struct {
+	key    uintptr // stack block, 0 when free; written once, under the core's lock
+	window window
+	_      [cacheLine - 4*unsafe.Sizeof(uintptr(0))]byte
+}
+
+// table files windows by stack block. Slots are claimed under the core's lock
+// and never change hands until the arena ends. When the probes of a block are
+// all taken, its goroutines allocate under the lock.
+type table struct {
+	slots [tableSlots]slot
+	taken []*slot
+}
+
+// reset frees all slots. The caller owns the core alone.
+func (t *table) reset() {
+	for _, s := range t.taken {
+		*s = slot{}
+	}
+	t.taken = t.taken[:0]
+}
+
+// find returns the slot of a stack block, or a free slot, or nil.
+func (t *table) find(key uintptr) *slot {
+	for i := range uintptr(tableProbes) {
+		s := &t.slots[(key+i)%tableSlots]
+		if k := atomic.LoadUintptr(&s.key); k == key || k == 0 {
+			return s
+		}
+	}
+	return nil
+}
+
+// allocShared hands out n zero bytes to one of several goroutines.
+func (c *core) allocShared(n uintptr) unsafe.Pointer {
+	var mark byte
+	key := uintptr(unsafe.Pointer(&mark)) >> stackBlockShift
+	for i := range uintptr(tableProbes) {
+		s := &c.table.slots[(key+i)%tableSlots]
+		k := atomic.LoadUintptr(&s.key)
+		if k == key {
+			// No call happens from here to the store, so the stack stays put.
+			off := s.window.off
+			if s.window.end-off >= n {
+				s.window.off = off + n
+				return unsafe.Add(s.window.base, off)
+			}
+			break
+		}
+		if k == 0 {
+			break
+		}
+	}
+	return c.refillShared(n, &mark)
+}
+
+// refillShared gives the calling goroutine a new window, or n bytes directly.
+// mark is a variable of the caller, so that the window is filed where the
+// caller will look.
+func (c *core) refillShared(n uintptr, mark *byte) unsafe.Pointer {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	g := c.granule()
+	if n > g/4 {
+		return c.take(n)
+	}
+	w := c.carve(g)
+	if w.room() < n {
+		return c.take(n)
+	}
+	p := w.bump(n)
+	// The stack may have moved until here; nothing below calls or moves it.
+	key := uintptr(unsafe.Pointer(mark)) >> stackBlockShift
+	s := c.table.find(key)
+	if s == nil {
+		return p
+	}
+	s.window = w
+	if s.key == 0 {
+		atomic.StoreUintptr(&s.key, key)
+		c.table.taken = append(c.table.taken, s)
+	}
+	return p
+}

@@ -1,0 +1,49 @@
+package lac
+
+import "fmt"
+
+// Stats is a snapshot of a pool.
+type Stats struct {
+	Gets, Releases uint64 // arenas lent out and given back
+	Cores          int64  // arenas made, the others were reused
+	ChunksMade     int64  // chunks allocated from the Go heap
+	ChunksReused   int64  // chunks served from the pool
+	ChunksDropped  int64  // chunks left to the collector
+	IdleBytes      int    // bytes of idle chunks, those of idle arenas apart
+	Misuses        int64  // reports so far
+}
+
+// counts adds up the shards.
+func (p *AllocatorPool) counts() (gets, releases uint64) {
+	for _, s := range *p.shards.Load() {
+		gets += s.read(&s.gets)
+		releases += s.read(&s.releases)
+	}
+	return gets + p.oldGets.Load(), releases + p.oldReleases.Load()
+}
+
+// Stats returns a snapshot: each number is exact for some recent moment. It may
+// be called at any time from any goroutine. O(processors).
+func (p *AllocatorPool) Stats() Stats {
+	gets, releases := p.counts()
+	p.store.mu.Lock()
+	defer p.store.mu.Unlock()
+	return Stats{
+		Gets: gets, Releases: releases, Cores: p.cores.Load(),
+		ChunksMade: p.store.created, ChunksReused: p.store.reused, ChunksDropped: p.store.dropped,
+		IdleBytes: int(p.store.bytes), Misuses: p.misuses.Load(),
+	}
+}
+
+// DumpStats returns the statistics as one line of text; with reset the count
+// of misuses and the last one start anew. It may be called at any time from any
+// goroutine. O(processors).
+func (p *AllocatorPool) DumpStats(reset bool) string {
+	s := p.Stats()
+	if reset {
+		p.misuses.Store(0)
+		p.lastMisuse.Store(nil)
+	}
+	return fmt.Sprintf("lac pool %q: gets %d, releases %d, arenas made %d, chunks made %d, reused %d, dropped %d, idle bytes %d, misuses %d",
+		p.name, s.Gets, s.Releases, s.Cores, s.ChunksMade, s.ChunksReused, s.ChunksDropped, s.IdleBytes, s.Misuses)
+}

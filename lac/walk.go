@@ -1,0 +1,157 @@
+package lac
+
+import (
+	"cmp"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"unsafe"
+)
+
+// maxFindings bounds the reports of one check: a bug in a loop is one bug.
+const maxFindings = 64
+
+// heapPageShift is the size of the pages the Go heap is made of.
+const heapPageShift = 13
+
+// extent is the addresses [lo, hi) of something attached.
+type extent struct{ lo, hi uintptr }
+
+// walker looks at every pointer of every object of an arena once. It does not
+// follow them: what they point to is an object of its own, or attached, or
+// found here. So cycles end and shared structures cost nothing.
+type walker struct {
+	rec      *recorder
+	ranges   []extent             // attached addresses, sorted, disjoint or nested
+	bases    map[uintptr]struct{} // starts of the attached heap objects
+	pages    map[uintptr]struct{} // heap pages known to be in use
+	pointers map[reflect.Type]bool
+	path     []string
+	findings []string
+}
+
+// unattached returns the type and field path of each unattached heap pointer.
+func (c *core) unattached() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.debug == nil || c.typed != nil {
+		return nil
+	}
+	w := &walker{
+		rec: c.debug, bases: map[uintptr]struct{}{}, pages: map[uintptr]struct{}{},
+		pointers: map[reflect.Type]bool{},
+	}
+	for p, size := range c.attached.pointers {
+		w.ranges = append(w.ranges, extent{uintptr(p), uintptr(p) + size})
+		if a := uintptr(p); inGoHeap(a) {
+			w.bases[heapObject(a)] = struct{}{}
+			w.pages[a>>heapPageShift] = struct{}{}
+		}
+	}
+	w.ranges = mergeExtents(w.ranges)
+	for _, o := range c.debug.objects {
+		if !w.follow(o.typ) {
+			continue
+		}
+		for i := range o.n {
+			name := o.typ.String()
+			if o.n > 1 {
+				name = "[]" + name + "[" + strconv.Itoa(i) + "]"
+			}
+			w.path = append(w.path[:0], name)
+			w.walk(unsafe.Add(o.p, uintptr(i)*o.typ.Size()), o.typ)
+			if len(w.findings) >= maxFindings {
+				return w.findings
+			}
+		}
+	}
+	return w.findings
+}
+
+// mergeExtents sorts extents and merges those that overlap.
+func mergeExtents(all []extent) []extent {
+	slices.SortFunc(all, func(a, b extent) int { return cmp.Compare(a.lo, b.lo) })
+	out := all[:0]
+	for _, e := range all {
+		if n := len(out); n > 0 && e.lo <= out[n-1].hi {
+			out[n-1].hi = max(out[n-1].hi, e.hi)
+			continue
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+// follow is hasPointers with a memory.
+func (w *walker) follow(t reflect.Type) bool {
+	has, ok := w.pointers[t]
+	if !ok {
+		has = hasPointers(t)
+		w.pointers[t] = has
+	}
+	return has
+}
+
+// walk looks at the value of type t at p.
+func (w *walker) walk(p unsafe.Pointer, t reflect.Type) {
+	// Safety: p is a live object of the arena of type t, so each field below has
+	// the type it is read as. Words are read as integers, because what they point
+	// to may be gone.
+	words := (*[2]uintptr)(p)
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Map, reflect.Chan, reflect.UnsafePointer:
+		w.pointer(words[0])
+	case reflect.Func:
+		if exactHeap {
+			w.pointer(words[0])
+		}
+	case reflect.String:
+		if exactHeap && words[1] > 0 {
+			w.pointer(words[0])
+		}
+	case reflect.Slice:
+		if (*[3]uintptr)(p)[2] > 0 {
+			w.pointer(words[0])
+		}
+	case reflect.Interface:
+		if words[0] != 0 && exactHeap {
+			w.pointer(words[1])
+		}
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if f := t.Field(i); w.follow(f.Type) {
+				w.path = append(w.path, ".", f.Name)
+				w.walk(unsafe.Add(p, f.Offset), f.Type)
+				w.path = w.path[:len(w.path)-2]
+			}
+		}
+	case reflect.Array:
+		for i := range t.Len() {
+			w.path = append(w.path, "[", strconv.Itoa(i), "]")
+			w.walk(unsafe.Add(p, uintptr(i)*t.Elem().Size()), t.Elem())
+			w.path = w.path[:len(w.path)-3]
+		}
+	}
+}
+
+// pointer records a finding if a is the address of an unattached heap object.
+func (w *walker) pointer(a uintptr) {
+	if a == 0 || w.rec.owns(a) || !inGoHeap(a) {
+		return
+	}
+	i, found := slices.BinarySearchFunc(w.ranges, a, func(e extent, a uintptr) int { return cmp.Compare(e.lo, a) })
+	if found || i > 0 && a < w.ranges[i-1].hi {
+		return
+	}
+	// Another part of an attached object. The runtime may only be asked about
+	// pages in use, and those of attached objects are.
+	if _, ok := w.pages[a>>heapPageShift]; ok {
+		if _, ok := w.bases[heapObject(a)]; ok {
+			return
+		}
+	}
+	if len(w.findings) < maxFindings {
+		w.findings = append(w.findings, strings.Join(w.path, ""))
+	}
+}
