@@ -22,12 +22,12 @@ func blockCounts() []int {
 // between two live ones.
 func fragmented(t testing.TB, n int) *tlsf.Pool {
 	t.Helper()
-	const mean = 16 + 160
+	const mean = 16 + 464
 	p := mustNew(t, n*mean+1<<20, tlsf.WithMmap(), tlsf.WithBlocks(2*n+100))
 	rng := rand.New(rand.NewPCG(uint64(n), 3))
 	holes := make([][]byte, n)
 	for i := range holes {
-		holes[i] = mustAlloc(t, p, 16*(1+rng.IntN(19)))
+		holes[i] = mustAlloc(t, p, 16*(20+rng.IntN(19)))
 		mustAlloc(t, p, 16)
 	}
 	for _, b := range holes {
