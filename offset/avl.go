@@ -247,7 +247,7 @@ func (t *TwoTree) release(start, size int) error {
 	t.settle()
 	end := start + size
 	leaf, before, after := t.around(start)
-	b, a := t.nodes[before], t.nodes[after]
+	b, a := &t.nodes[before], &t.nodes[after]
 	switch {
 	case b.end > start:
 		return doubleFree(start, end, b.start, b.end)
