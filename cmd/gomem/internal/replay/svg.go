@@ -109,14 +109,21 @@ func drawLatency(o outcome) template.HTML {
 	x := func(t time.Duration) float64 {
 		return left + (right-left)*min(math.Log10(float64(max(t, 1)))/decades, 1)
 	}
-	for i, n := range o.Latency.counts {
+	// Four buckets are one bar: half a power of two, wider than the steps of
+	// most clocks.
+	const perBar = 4
+	for i := 0; i < buckets; i += perBar {
+		n := 0
+		for _, count := range o.Latency.counts[i : i+perBar] {
+			n += count
+		}
 		if n == 0 {
 			continue
 		}
-		from, to := x(bucketStart(i)), x(bucketStart(i+1))
+		from, to := x(bucketStart(i)), x(bucketStart(i+perBar))
 		// A single operation still shows.
 		height := (below - top) * (math.Log10(float64(n)) + 0.2) / (most + 0.2)
-		d.rect("bar", from, below-height, max(to-from-0.3, 0.8), height)
+		d.rect("bar", from, below-height, max(to-from-0.5, 0.8), height)
 	}
 	for i, name := range []string{"1ns", "", "", "1µs", "", "", "1ms", "", "", "1s"} {
 		at := left + (right-left)*float64(i)/decades
