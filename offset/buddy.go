@@ -34,8 +34,8 @@ import (
 //   - the blocks, free and held, cover the units without gap or overlap, and
 //     each starts at a multiple of its size
 //   - no free block's buddy is free with the same order
-//   - bit k of orders is set exactly when top[k] names a free block; more[k]
-//     links the others, and is empty when top[k] is
+//   - bit k of orders is set exactly when a block of order k is free: top[k]
+//     names one, more[k] links the others; without the bit more[k] is empty
 //   - a live block is longer than half its size, or one unit
 //   - parts has the live runs of every allocation freed in part, ascending and
 //     apart, and the blocks it holds are the units with live bytes
@@ -55,7 +55,7 @@ type Buddy struct {
 	free   int    // bytes in free blocks
 	orders uint32 // bit k: a block of order k is free
 
-	top  [maxOrders]uint32 // a free block of each order in orders
+	top  [maxOrders]uint32 // a free block of each order in orders; else stale
 	more [maxOrders]uint32 // the first of the further free ones, or noStart
 
 	pages []*buddyPage
@@ -126,7 +126,7 @@ func (b *Buddy) Reset() {
 		}
 	}
 	for k := range b.more {
-		b.top[k], b.more[k] = noStart, noStart
+		b.more[k] = noStart
 	}
 	b.orders, b.free, b.parts, b.spare = 0, 0, nil, nil
 	b.freeUnits(0, uint32(b.units))
@@ -186,9 +186,17 @@ func (b *Buddy) take(size int, k, from uint) int {
 	u := b.top[j]
 	p := b.page(u)
 	b.pop(j)
-	for j > k {
-		j--
-		b.push(u+1<<j, j)
+	// The orders from here to below j are empty, or j would not be the least.
+	b.orders |= 1<<(j&31) - 1<<(from&31)
+	for i := from; i < j && i < maxOrders; i++ {
+		b.top[i] = u + 1<<(i&31)
+		if countSteps {
+			stepCount++
+		}
+	}
+	for from > k { // an alignment that is larger than the block
+		from--
+		b.push(u+1<<from, from)
 	}
 	b.free -= 1 << (k + b.shift)
 	p[u%pageUnits] = buddyUnit{kindLive | uint32(k), uint32(size), uint32(uint64(size) >> 32)}
@@ -236,7 +244,6 @@ func (b *Buddy) pop(k uint) {
 		return
 	}
 	b.orders &^= 1 << k
-	b.top[k] = noStart
 }
 
 // linkMore puts free block u first in the list of order k.
@@ -266,18 +273,27 @@ func (b *Buddy) unlinkMore(u uint32, k uint) {
 
 // release makes block u of order k free and joins it with its buddies.
 func (b *Buddy) release(u uint32, k uint) {
-	b.free += 1 << (k + b.shift)
-	for ; b.orders>>(k&31)&1 != 0; k++ {
-		other := u ^ 1<<k
+	b.free += 1 << ((k + b.shift) & 63)
+	orders := b.orders
+	for ; k < maxOrders && orders>>(k&31)&1 != 0; k++ {
+		if countSteps {
+			stepCount++
+		}
+		other := u ^ 1<<(k&31)
 		if b.top[k] == other {
-			b.pop(k)
+			if b.more[k] == noStart {
+				orders &^= 1 << (k & 31)
+			} else {
+				b.pop(k)
+			}
 		} else if b.more[k] != noStart && b.at(other).kind == kindLinked|uint32(k) {
 			b.unlinkMore(other, k)
 		} else {
 			break
 		}
-		u &^= 1 << k
+		u &= other
 	}
+	b.orders = orders
 	b.push(u, k)
 }
 

@@ -202,5 +202,8 @@ func (b *Buddy) BlockSize(start int) (size int, ok bool) {
 		return 0, false
 	}
 	unit := b.at(uint32(u))
-	return unit.length(), unit.kind&^orderBits == kindLive
+	if unit.kind&^orderBits != kindLive {
+		return 0, false
+	}
+	return unit.length(), true
 }

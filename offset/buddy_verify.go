@@ -167,8 +167,8 @@ func (b *Buddy) verifyFree() (map[uint32]uint, error) {
 	free := make(map[uint32]uint)
 	for k := range uint(maxOrders) {
 		if b.orders>>k&1 == 0 {
-			if b.top[k] != noStart || b.more[k] != noStart {
-				return nil, fmt.Errorf("buddy: order %d is empty, but names units %d and %d", k, b.top[k], b.more[k])
+			if b.more[k] != noStart {
+				return nil, fmt.Errorf("buddy: order %d is empty, but links unit %d", k, b.more[k])
 			}
 			continue
 		}
