@@ -49,7 +49,8 @@ import (
 // 1996. The augmentation is the one of C. J. Stephenson, "Fast fits", SOSP 1983.
 //
 // The node table grows to the most free blocks there ever were at once, 40
-// bytes each. A SingleTree must not be used by several goroutines at once.
+// bytes each. A SingleTree must not be used by several goroutines at once: even Find
+// writes, when it settles the finger.
 type SingleTree struct {
 	nodes []treapNode // nodes[0] is no block, so index 0 means none
 	root  uint32
@@ -97,8 +98,8 @@ func (t *SingleTree) Size() int { return t.size }
 // FreeBytes is the number of free offsets. O(1).
 func (t *SingleTree) FreeBytes() int { return t.free }
 
-// Fits is the size of the largest free block. O(1) if the finger's was not the
-// largest when it was put there, else O(log n) expected.
+// Fits is the size of the largest free block. O(1), or O(log n) expected while
+// the block in use last was the largest and has shrunk.
 func (t *SingleTree) Fits() int {
 	top, f := t.nodes[t.root].max, &t.last
 	if f.node == 0 {
