@@ -48,26 +48,14 @@ type source interface {
 }
 
 // frame is one FLV tag with its trailer, and whether it is shared or plain is
-// the difference between the engines. It is copied by value; each copy that is
-// kept counts as a reference.
+// the difference between the engines. Whoever holds one releases it once.
 type frame struct {
-	kind   flv.Kind
 	size   int
 	shared *gomem.SharedMemory // gomem: a counted view of the blocks the kernel wrote
 	plain  []byte              // std: bytes of its own, left to the collector
 }
 
-// retain adds a reference; the caller holds one.
-func (f *frame) retain() {
-	if f.shared == nil {
-		return
-	}
-	if err := f.shared.Retain(); err != nil {
-		panic("relay: a frame was released while it was held: " + err.Error())
-	}
-}
-
-// release gives one reference back and forgets the frame.
+// release gives the reference back and forgets the frame.
 func (f *frame) release() {
 	if f.shared != nil {
 		if err := f.shared.Release(); err != nil {

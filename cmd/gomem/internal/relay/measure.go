@@ -11,13 +11,13 @@ import (
 
 // warmUp is the part of a run before the figures count: queues, lists and the
 // allocator grow to the load.
-func warmUp(total time.Duration) time.Duration { return min(total/4, time.Second) }
+func warmUp(total time.Duration) time.Duration { return min(total/4, 500*time.Millisecond) }
 
-// measure runs one engine between its own publishers and subscribers on
+// measure runs one engine for a while between its own publishers and subscribers on
 // loopback. The error is non-nil if a subscriber did not get exactly what was
 // published or memory is left over; the figures are there unless the run could
 // not begin.
-func measure(ctx context.Context, cfg *config, in *input, e engine, show *progress) (f *figures, err error) {
+func measure(ctx context.Context, cfg *config, length time.Duration, in *input, e engine, show *progress) (f *figures, err error) {
 	debug.FreeOSMemory() // neither engine starts with the garbage of the other
 	srv, err := listen("127.0.0.1:0", e)
 	if err != nil {
@@ -50,10 +50,10 @@ func measure(ctx context.Context, cfg *config, in *input, e engine, show *progre
 	watch := newSampler(srv)
 	defer watch.rss.close()
 	show.reset()
-	warm := warmUp(cfg.duration)
+	warm := warmUp(length)
 	phase(publishing, e.name(), "warming up", warm, watch, show)
 	watch.begin()
-	phase(publishing, e.name(), "measuring", cfg.duration-warm, watch, show)
+	phase(publishing, e.name(), "measuring", length-warm, watch, show)
 	f = watch.end()
 	stop()
 	err = l.wait()

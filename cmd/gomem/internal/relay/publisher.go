@@ -14,16 +14,15 @@ import (
 // stream.
 const publishTimeout = 30 * time.Second
 
-// publisher reads the tags of one connection. Frames that arrived together are
-// passed on together: one lock for each subscriber and batch. The batch never
-// waits for more to come.
+// publisher reads the tags of one connection and passes those on together that
+// arrived together. A batch never waits for more to come.
 type publisher struct {
 	server *server
 	conn   *net.TCPConn
 	src    source
 	stream *stream
 	demux  flv.Demuxer
-	batch  []frame
+	batch  *batch // being filled
 }
 
 // header reads the file header.
@@ -70,7 +69,6 @@ func (p *publisher) run() error {
 		if err != nil {
 			return p.fault(err, have, tag.Size())
 		}
-		f.kind = kind
 		if err := p.demux.Trailer(tag, f.trailer()); err != nil {
 			f.release()
 			return err
@@ -78,40 +76,25 @@ func (p *publisher) run() error {
 		if damage := p.server.corrupt; damage != nil {
 			damage(f)
 		}
-		p.add(f)
+		if !p.batch.accepts(kind) {
+			p.flush()
+		}
+		p.batch.add(f, kind)
 	}
 }
 
-// add queues f for the next flush, which a configuration frame must have to
-// itself.
-func (p *publisher) add(f frame) {
-	config := f.kind.IsConfig()
-	if config || len(p.batch) == cap(p.batch) {
-		p.flush()
-	}
-	p.batch = append(p.batch, f)
-	if config {
-		p.flush()
-	}
-}
-
-// flush hands the batch to the subscribers.
+// flush hands the batch to the subscribers and starts another.
 func (p *publisher) flush() {
-	if len(p.batch) == 0 {
+	b := p.batch
+	if len(b.frames) == 0 {
 		return
 	}
 	count := &p.server.count
-	bytes := 0
-	for i := range p.batch {
-		bytes += p.batch[i].size
-	}
-	count.framesIn.Add(int64(len(p.batch)))
-	count.bytesIn.Add(int64(bytes))
-	count.dropped.Add(int64(p.stream.publish(p.batch)))
-	for i := range p.batch {
-		p.batch[i].release()
-	}
-	p.batch = p.batch[:0]
+	count.framesIn.Add(int64(len(b.frames)))
+	count.bytesIn.Add(int64(b.bytes))
+	count.dropped.Add(int64(p.stream.publish(b)))
+	b.release()
+	p.batch = newBatch()
 }
 
 // peek is source.peek that flushes before it waits.

@@ -18,6 +18,24 @@ type figures struct {
 	heap, offHeap, rss  int64 // peaks; rss is negative where it is unknown
 }
 
+// add makes f the figures of two runs.
+func (f *figures) add(o *figures) {
+	f.elapsed += o.elapsed
+	f.framesIn += o.framesIn
+	f.framesOut += o.framesOut
+	f.bytesIn += o.bytesIn
+	f.bytesOut += o.bytesOut
+	f.dropped += o.dropped
+	f.allocs += o.allocs
+	f.allocBytes += o.allocBytes
+	f.gcs += o.gcs
+	f.gcPause += o.gcPause
+	f.gcWorst = max(f.gcWorst, o.gcWorst)
+	f.heap = max(f.heap, o.heap)
+	f.offHeap = max(f.offHeap, o.offHeap)
+	f.rss = max(f.rss, o.rss)
+}
+
 // sampler watches a server. Taking a sample allocates nothing, so it can run
 // while allocations are counted.
 type sampler struct {

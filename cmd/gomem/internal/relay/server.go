@@ -141,17 +141,17 @@ func (s *server) handle(conn *net.TCPConn) {
 func (s *server) claim(name string, h flv.Header) (*stream, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	want := name
+	anyName := name == ""
+	if anyName {
+		name = defaultName
+	}
 	for i := 2; ; i++ {
-		if want == "" {
-			name = defaultName
-		}
 		st := s.streamLocked(name)
 		if !st.live() {
 			st.begin(h)
 			return st, nil
 		}
-		if want != "" {
+		if !anyName {
 			return nil, fmt.Errorf("sent away: stream %s has a publisher", name)
 		}
 		name = fmt.Sprint(defaultName, i)
@@ -221,7 +221,8 @@ func (s *server) pull(conn *net.TCPConn, hello greeting) error {
 
 // publish passes the tags of one publisher on until it ends.
 func (s *server) publish(conn *net.TCPConn, src source, name string) error {
-	p := publisher{server: s, conn: conn, src: src, batch: make([]frame, 0, queueFrames/2)}
+	p := publisher{server: s, conn: conn, src: src, batch: newBatch()}
+	defer func() { p.batch.release() }()
 	h, err := p.header()
 	if err != nil {
 		return fmt.Errorf("sent away: %w", err)

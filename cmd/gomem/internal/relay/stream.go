@@ -13,10 +13,10 @@ type stream struct {
 	name string
 
 	mu       sync.Mutex
-	preamble []byte // the file header; nil while there is no publisher
-	started  bool   // a frame has passed
-	hasVideo bool   // a video frame has passed
-	config   [3]frame
+	preamble []byte    // the file header; nil while there is no publisher
+	started  bool      // a frame has passed
+	hasVideo bool      // a video frame has passed
+	config   [3]*batch // what newcomers need, where it has come
 	subs     []*subscriber
 }
 
@@ -52,20 +52,21 @@ func (st *stream) begin(h flv.Header) {
 	}
 }
 
-// publish hands frames to all subscribers, each of which takes its own
-// references, and returns how many were dropped in all. A configuration frame
-// comes alone.
-func (st *stream) publish(frames []frame) (dropped int) {
+// publish hands a batch to all subscribers, each of which takes its own
+// reference, and returns how many frames were dropped in all.
+func (st *stream) publish(b *batch) (dropped int) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	if f := &frames[0]; f.kind.IsConfig() {
-		f.retain()
-		slot := &st.config[configSlot(f.kind)]
-		slot.release()
-		*slot = *f
+	if b.first.IsConfig() {
+		slot := &st.config[configSlot(b.first)]
+		if *slot != nil {
+			(*slot).release()
+		}
+		b.retain()
+		*slot = b
 	}
 	for _, s := range st.subs {
-		dropped += s.offer(st, frames)
+		dropped += s.offer(st, b)
 	}
 	st.started = true
 	return dropped
@@ -75,8 +76,11 @@ func (st *stream) publish(frames []frame) (dropped int) {
 func (st *stream) finish() {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	for i := range st.config {
-		st.config[i].release()
+	for i, b := range st.config {
+		if b != nil {
+			b.release()
+			st.config[i] = nil
+		}
 	}
 	for _, s := range st.subs {
 		s.end()

@@ -9,48 +9,56 @@ import (
 
 // Limits of a subscriber's queue and of one write.
 const (
-	queueFrames  = 512
-	queueBytes   = 4 << 20 // a larger frame still passes, alone
-	batchBytes   = 256 << 10
-	stallTimeout = 10 * time.Second // without a byte taken
+	queueBatches = 512
+	writeBytes   = 256 << 10
+
+	// A larger frame still passes, alone. Where the publisher waits, a short queue
+	// is enough, and what is in it is still in the processor's cache.
+	queueBytes     = 4 << 20
+	queueBytesWait = 512 << 10
+	stallTimeout   = 10 * time.Second // without a byte taken
 )
 
-// subscriber sends frames to one connection. The publisher's goroutine offers
-// frames, the subscriber's own takes and writes them; between them is a ring
+// subscriber sends a stream to one connection. The publisher's goroutine offers
+// batches, the subscriber's own takes and writes them; between them is a ring
 // whose slots each hold a reference.
 //
 //	offer → [ … | oldest … newest | … ] → take → writev → release
 //
 // When the ring is full the publisher waits, or in a relay for strangers drops
-// frames until the next key frame, so that what arrives can be decoded.
+// batches until one starts with a key frame, so that what arrives can be decoded.
 type subscriber struct {
-	conn *net.TCPConn
-	wait bool // a full ring holds the publisher up
+	conn  *net.TCPConn
+	wait  bool // a full ring holds the publisher up
+	limit int  // of bytes in the ring
 
 	mu       sync.Mutex
 	filled   sync.Cond // something to take, or the end
 	drained  sync.Cond // room again, or the end
 	preamble []byte    // the file header, set once the stream is there
-	ring     [queueFrames]frame
-	head, n  int // oldest frame, number of frames
+	ring     [queueBatches]*batch
+	head, n  int // oldest batch, number of batches
 	bytes    int // in the ring
 	ended    bool
 	closed   bool
 
 	// Below: the publisher's, under the lock of the stream.
-	skipping bool   // until a key frame
-	stale    bool   // missed configuration
-	joining  bool   // what is skipped was never promised
-	dropped  uint64 // frames
+	skipping bool // until a key frame
+	stale    bool // missed configuration
+	joining  bool // what is skipped was never promised
+	dropped  int  // frames
 
 	// Below: the writer's.
-	batch []frame
-	list  net.Buffers // what batch looks like to writev
+	taken []*batch
+	list  net.Buffers // what taken looks like to writev
 	left  net.Buffers // the rest of list; writev consumes it
 }
 
 func newSubscriber(conn *net.TCPConn, wait bool) *subscriber {
-	s := &subscriber{conn: conn, wait: wait, batch: make([]frame, 0, queueFrames)}
+	s := &subscriber{conn: conn, wait: wait, limit: queueBytes}
+	if wait {
+		s.limit = queueBytesWait
+	}
 	s.filled.L, s.drained.L = &s.mu, &s.mu
 	return s
 }
@@ -65,56 +73,55 @@ func (s *subscriber) start(preamble []byte, underWay bool) {
 	s.skipping, s.stale, s.joining = underWay, underWay, underWay
 }
 
-// offer queues what the subscriber should get of frames and returns how many of
-// them it dropped. st is locked.
-func (s *subscriber) offer(st *stream, frames []frame) (dropped int) {
+// offer queues b or drops it, and returns how many frames were dropped. st is
+// locked.
+func (s *subscriber) offer(st *stream, b *batch) (dropped int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for i := range frames {
-		f := &frames[i]
-		if s.closed {
-			return dropped
-		}
-		if s.skipping && st.canStart(f.kind) {
-			s.resume(st, f.size)
-		}
-		if !s.skipping && !s.room(1, f.size) {
-			s.skipping = !s.wait || !s.waitForRoom(f.size)
-		}
-		if s.skipping {
-			s.stale = s.stale || f.kind.IsConfig()
-			if !s.joining {
-				dropped++
-			}
-			continue
-		}
-		s.put(f)
+	if s.skipping && st.canStart(b.first) {
+		s.resume(st, b)
 	}
-	s.dropped += uint64(dropped)
-	if s.n > 0 {
+	if !s.skipping && !s.room(1, b.bytes) {
+		if s.wait {
+			s.waitForRoom(b.bytes)
+		} else {
+			s.skipping = true
+		}
+	}
+	switch {
+	case s.closed:
+		return 0
+	case !s.skipping:
+		s.put(b)
 		s.filled.Signal()
+		return 0
 	}
-	return dropped
+	s.stale = s.stale || b.first.IsConfig()
+	if s.joining {
+		return 0
+	}
+	s.dropped += len(b.frames)
+	return len(b.frames)
 }
 
-// resume ends the skipping before a frame of the given size, unless there is no
-// room for it and the configuration that was missed.
-func (s *subscriber) resume(st *stream, size int) {
-	frames := 1
+// resume ends the skipping before b, unless there is no room for it and the
+// configuration that was missed.
+func (s *subscriber) resume(st *stream, b *batch) {
+	n, bytes := 1, b.bytes
 	if s.stale {
-		for i := range st.config {
-			if c := &st.config[i]; c.size > 0 {
-				frames++
-				size += c.size
+		for _, c := range st.config {
+			if c != nil {
+				n++
+				bytes += c.bytes
 			}
 		}
 	}
-	if !s.room(frames, size) {
+	if s.closed || !s.room(n, bytes) {
 		return
 	}
 	if s.stale {
-		for i := range st.config {
-			if c := &st.config[i]; c.size > 0 {
+		for _, c := range st.config {
+			if c != nil {
 				s.put(c)
 			}
 		}
@@ -122,28 +129,26 @@ func (s *subscriber) resume(st *stream, size int) {
 	s.skipping, s.stale, s.joining = false, false, false
 }
 
-func (s *subscriber) room(frames, bytes int) bool {
-	return s.n == 0 && frames <= queueFrames ||
-		s.n+frames <= queueFrames && s.bytes+bytes <= queueBytes
+// room reports whether n batches fit; an empty ring takes any number of bytes.
+func (s *subscriber) room(n, bytes int) bool {
+	return s.n == 0 || s.n+n <= queueBatches && s.bytes+bytes <= s.limit
 }
 
-// waitForRoom reports false if the subscriber left instead.
-func (s *subscriber) waitForRoom(bytes int) bool {
-	s.filled.Signal()
+// waitForRoom returns when there is room or the subscriber has left.
+func (s *subscriber) waitForRoom(bytes int) {
 	for !s.closed && !s.room(1, bytes) {
 		s.drained.Wait()
 	}
-	return !s.closed
 }
 
-func (s *subscriber) put(f *frame) {
-	f.retain()
-	s.ring[(s.head+s.n)%queueFrames] = *f
+func (s *subscriber) put(b *batch) {
+	b.retain()
+	s.ring[(s.head+s.n)%queueBatches] = b
 	s.n++
-	s.bytes += f.size
+	s.bytes += b.bytes
 }
 
-// take moves frames into s.batch, after waiting for some, and returns the file
+// take moves batches into s.taken, after waiting for some, and returns the file
 // header once. Both are empty at the end.
 func (s *subscriber) take() (preamble []byte) {
 	s.mu.Lock()
@@ -155,14 +160,14 @@ func (s *subscriber) take() (preamble []byte) {
 		return nil
 	}
 	preamble, s.preamble = s.preamble, nil
-	for bytes := 0; s.n > 0 && bytes < batchBytes; {
-		f := &s.ring[s.head]
-		bytes += f.size
-		s.bytes -= f.size
-		s.batch = append(s.batch, *f)
-		*f = frame{}
-		s.head = (s.head + 1) % queueFrames
+	for bytes := 0; s.n > 0 && bytes < writeBytes; {
+		b := s.ring[s.head]
+		s.ring[s.head] = nil
+		bytes += b.bytes
+		s.taken = append(s.taken, b)
+		s.head = (s.head + 1) % queueBatches
 		s.n--
+		s.bytes -= b.bytes
 	}
 	s.drained.Signal()
 	return preamble
@@ -183,7 +188,8 @@ func (s *subscriber) close() {
 	s.closed = true
 	for ; s.n > 0; s.n-- {
 		s.ring[s.head].release()
-		s.head = (s.head + 1) % queueFrames
+		s.ring[s.head] = nil
+		s.head = (s.head + 1) % queueBatches
 	}
 	s.bytes = 0
 	s.filled.Signal()
@@ -191,7 +197,7 @@ func (s *subscriber) close() {
 }
 
 // write sends until the stream ends, nil, or the connection fails. Whatever
-// happens, no frame is held afterwards.
+// happens, no batch is held afterwards.
 func (s *subscriber) write(count *counters) error {
 	defer s.close()
 	for {
@@ -199,20 +205,21 @@ func (s *subscriber) write(count *counters) error {
 		if preamble := s.take(); preamble != nil {
 			s.list = append(s.list, preamble)
 		}
-		bytes := 0
-		for i := range s.batch {
-			s.list = s.batch[i].appendTo(s.list)
-			bytes += s.batch[i].size
+		frames, bytes := 0, 0
+		for _, b := range s.taken {
+			s.list = append(s.list, b.pieces...)
+			frames += len(b.frames)
+			bytes += b.bytes
 		}
 		if len(s.list) == 0 {
 			return nil
 		}
 		err := s.flush()
-		frames := len(s.batch)
-		for i := range s.batch {
-			s.batch[i].release()
+		for _, b := range s.taken {
+			b.release()
 		}
-		s.batch = s.batch[:0]
+		clear(s.taken)
+		s.taken = s.taken[:0]
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,194 @@
+package relay
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// runCommand runs the command line and returns the status and what it wrote.
+func runCommand(t *testing.T, args ...string) (status int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	status = Run(t.Context(), args, &out, &errs)
+	return status, out.String(), errs.String()
+}
+
+func TestRunBothEngines(t *testing.T) {
+	status, out, errs := runCommand(t, "-duration", "400ms", "-streams", "2", "-subscribers", "3")
+	if status != 0 {
+		t.Fatalf("status %d\n%s%s", status, out, errs)
+	}
+	for _, want := range []string{"gomem/std", "every subscriber received exactly what was published"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is not in the output:\n%s", want, out)
+		}
+	}
+	for _, r := range rows {
+		if !strings.Contains(out, r.label) {
+			t.Errorf("row %q is missing", r.label)
+		}
+	}
+}
+
+func TestRunRealtime(t *testing.T) {
+	for _, e := range []string{"gomem", "std"} {
+		status, out, errs := runCommand(t, "-duration", "600ms", "-engine", e, "-realtime", "-streams", "1", "-subscribers", "2")
+		if status != 0 {
+			t.Errorf("%s: status %d\n%s%s", e, status, out, errs)
+		}
+	}
+}
+
+func TestRunCanceled(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	var out, errs bytes.Buffer
+	begin := time.Now()
+	if status := Run(ctx, []string{"-duration", "1m"}, &out, &errs); status != 0 {
+		t.Errorf("status %d\n%s%s", status, &out, &errs)
+	}
+	if d := time.Since(begin); d > 20*time.Second {
+		t.Errorf("canceling took %v", d)
+	}
+}
+
+// One byte that differs is found, whichever engine carries it.
+func TestRunFindsOneWrongByte(t *testing.T) {
+	in := mustInput(t)
+	for _, e := range []string{"gomem", "std"} {
+		done := false
+		cfg := &config{
+			streams: 1, subscribers: 2, duration: 200 * time.Millisecond, engine: e,
+			corrupt: func(f frame) {
+				if !done {
+					pieces := f.appendTo(nil)
+					pieces[len(pieces)-1][0] ^= 0x10
+					done = true
+				}
+			},
+		}
+		_, err := measureAll(t.Context(), cfg, in, newProgress(&bytes.Buffer{}))
+		if err == nil || strings.Count(err.Error(), "published were") != 2 {
+			t.Errorf("%s: %v, want both subscribers to differ", e, err)
+		}
+	}
+}
+
+func TestRunBadInput(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name string, b []byte) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	long := bytes.Clone(testsrc[:2000])
+	copy(long[14:], "\xff\xff\xff") // the first tag claims 16 MiB
+	header := bytes.Clone(testsrc[:2000])
+	binary.BigEndian.PutUint32(header[5:], 0xffffffff)
+	for _, c := range []struct{ name, path, want string }{
+		{"no such file", filepath.Join(dir, "none"), "none"},
+		{"a directory", dir, "directory"},
+		{"empty", write("empty", nil), "not FLV at offset 0"},
+		{"text", write("text", []byte("hello, this is text")), "not FLV at offset 0"},
+		{"cut", write("cut", testsrc[:100_000]), "truncated at offset 100000"},
+		{"long", write("long", long), "truncated at offset 2000"},
+		{"header", write("header", header), "bad header size at offset 5"},
+		{"no tags", write("notags", testsrc[:13]), "no tags"},
+	} {
+		status, out, errs := runCommand(t, "-input", c.path)
+		if status != 1 || out != "" || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, c.want) {
+			t.Errorf("%s: status %d, stdout %q, stderr %q, want one line with %q", c.name, status, out, errs, c.want)
+		}
+	}
+}
+
+func TestRunBadFlags(t *testing.T) {
+	for _, args := range [][]string{
+		{"-streams", "0"},
+		{"-streams", "-1"},
+		{"-streams", "many"},
+		{"-subscribers", "0"},
+		{"-subscribers", "1000000"},
+		{"-duration", "1ms"},
+		{"-duration", "-1s"},
+		{"-engine", "fast"},
+		{"-listen", "127.0.0.1:0", "-engine", "both"},
+		{"-listen", "127.0.0.1:0", "-input", "x"},
+		{"-nonsense"},
+		{"surplus"},
+	} {
+		status, out, errs := runCommand(t, args...)
+		if status != 2 || out != "" || strings.Count(errs, "\n") != 1 {
+			t.Errorf("%q: status %d, stdout %q, stderr %q, want 2 and one line", args, status, out, errs)
+		}
+	}
+	if status, _, errs := runCommand(t, "-listen", "256.0.0.1:http"); status != 1 || strings.Count(errs, "\n") != 1 {
+		t.Errorf("bad address: status %d, %q", status, errs)
+	}
+	if status, _, errs := runCommand(t, "-h"); status != 0 || !strings.Contains(errs, "usage: gomem relay") {
+		t.Errorf("-h: status %d, %q", status, errs)
+	}
+}
+
+func TestTable(t *testing.T) {
+	a := &figures{engine: "gomem", elapsed: 2 * time.Second, framesIn: 1000, framesOut: 3_000_000, heap: 1 << 20, rss: -1}
+	b := &figures{engine: "std", elapsed: 2 * time.Second, framesIn: 1000, framesOut: 1_500_000, allocs: 1000, gcWorst: 1500 * time.Microsecond, heap: 4 << 20, rss: -1}
+	var out bytes.Buffer
+	printTable(&out, []*figures{a, b})
+	for _, want := range []string{
+		fmt.Sprintf("%-32s%15s%15s%15s\n", "frames delivered/s", "1,500,000", "750,000", "2.000"),
+		fmt.Sprintf("%-32s%15s%15s%15s\n", "allocations per frame received", "0.000", "1.000", "0.000"),
+		fmt.Sprintf("%-32s%15s%15s%15s\n", "GC pause, worst", "0s", "1.5ms", "0.000"),
+		fmt.Sprintf("%-32s%15s%15s%15s\n", "RSS, peak", "unknown", "unknown", "-"),
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not in\n%s", want, &out)
+		}
+	}
+}
+
+func TestAppendCount(t *testing.T) {
+	for n, want := range map[int64]string{
+		0: "0", 7: "7", 999: "999", 1000: "1,000", 12_034: "12,034", 1_000_007: "1,000,007", -5_000: "-5,000",
+	} {
+		if got := string(appendCount(nil, n)); got != want {
+			t.Errorf("%d: %q, want %q", n, got, want)
+		}
+	}
+}
+
+func TestProgress(t *testing.T) {
+	var out bytes.Buffer
+	p := newProgress(&out)
+	var c counters
+	p.reset()
+	c.framesOut.Store(5000)
+	p.show("gomem", "measuring", time.Second, 2*time.Second, &c)
+	if out.Len() != 0 {
+		t.Errorf("a line too early: %q", &out)
+	}
+	p.terminal = true
+	p.show("gomem", "measuring", time.Second, 2*time.Second, &c)
+	if s := out.String(); !strings.HasPrefix(s, "gomem: measuring 1.0 of 2.0 s  ") || !strings.HasSuffix(s, "\r") {
+		t.Errorf("line %q", s)
+	}
+	p.w = discard{}
+	if n := testing.AllocsPerRun(100, func() {
+		p.show("gomem", "measuring", time.Second, 2*time.Second, &c)
+	}); n != 0 {
+		t.Errorf("%v allocations per line", n)
+	}
+}
+
+type discard struct{}
+
+func (discard) Write(b []byte) (int, error) { return len(b), nil }

@@ -1,0 +1,266 @@
+package relay
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gomem-go/gomem/cmd/gomem/internal/flv"
+)
+
+func mustInput(t testing.TB) *input {
+	t.Helper()
+	in, err := load("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return in
+}
+
+// relayUnderTest is a server for strangers that must end without a byte in use.
+type relayUnderTest struct {
+	*server
+	t    *testing.T
+	addr string
+
+	mu    sync.Mutex
+	notes []string
+}
+
+func startRelay(t *testing.T, open func() engine) *relayUnderTest {
+	t.Helper()
+	srv, err := listen("127.0.0.1:0", open())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &relayUnderTest{server: srv, t: t, addr: srv.listener.Addr().String()}
+	srv.report = func(format string, args ...any) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.notes = append(r.notes, fmt.Sprintf(format, args...))
+	}
+	var accepting sync.WaitGroup
+	accepting.Go(srv.serve)
+	t.Cleanup(func() {
+		srv.close()
+		accepting.Wait()
+		if err := srv.engine.close(); err != nil {
+			t.Error(err)
+		}
+		if t.Failed() {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			for _, n := range r.notes {
+				t.Log(n)
+			}
+		}
+	})
+	return r
+}
+
+// said reports whether a note contains part.
+func (r *relayUnderTest) said(part string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, n := range r.notes {
+		if bytes.Contains([]byte(n), []byte(part)) {
+			return true
+		}
+	}
+	return false
+}
+
+// until waits for a condition that must come true.
+func until(t *testing.T, what string, cond func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !cond(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("still waiting: %s", what)
+		}
+	}
+}
+
+func (r *relayUnderTest) dial() *net.TCPConn {
+	r.t.Helper()
+	conn, err := net.Dial("tcp", r.addr)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(func() { conn.Close() })
+	if err := conn.SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
+		r.t.Fatal(err)
+	}
+	return conn.(*net.TCPConn)
+}
+
+func (r *relayUnderTest) publish(name string, parts ...[]byte) *net.TCPConn {
+	r.t.Helper()
+	conn := r.dial()
+	r.send(conn, fmt.Appendf(nil, "PUBLISH %s\n", name))
+	for _, p := range parts {
+		r.send(conn, p)
+	}
+	return conn
+}
+
+func (r *relayUnderTest) send(conn net.Conn, b []byte) {
+	r.t.Helper()
+	if _, err := conn.Write(b); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// pull joins a stream by HTTP and returns once it is on the list.
+func (r *relayUnderTest) pull(name string) *net.TCPConn {
+	r.t.Helper()
+	conn := r.dial()
+	r.send(conn, fmt.Appendf(nil, "GET /%s HTTP/1.1\r\n\r\n", name))
+	head := make([]byte, len(httpHead))
+	if _, err := io.ReadFull(conn, head); err != nil || string(head) != httpHead {
+		r.t.Fatalf("%q, %v", head, err)
+	}
+	return conn
+}
+
+// wantAll reads to the end and compares.
+func wantAll(t *testing.T, who string, conn io.Reader, want ...[]byte) {
+	t.Helper()
+	got, err := io.ReadAll(conn)
+	if err != nil {
+		t.Errorf("%s: %v", who, err)
+	}
+	if w := bytes.Join(want, nil); !bytes.Equal(got, w) {
+		t.Errorf("%s: got %d bytes, want %d", who, len(got), len(w))
+	}
+}
+
+// eachEngine runs a test for both.
+func eachEngine(t *testing.T, test func(t *testing.T, open func() engine)) {
+	for _, name := range []string{"gomem", "std"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, newEngine(name))
+		})
+	}
+}
+
+func TestRawClients(t *testing.T) {
+	eachEngine(t, func(t *testing.T, open func() engine) {
+		in := mustInput(t)
+		r := startRelay(t, open)
+		early := r.dial() // says nothing
+		until(t, "the silent subscriber", func() bool { return r.count.subscribers.Load() == 1 })
+		pub := r.dial()
+		r.send(pub, in.preamble)
+		r.send(pub, in.tags)
+		pub.CloseWrite()
+		wantAll(t, "raw", early, in.preamble, in.tags)
+	})
+}
+
+func TestSlowPublisher(t *testing.T) {
+	eachEngine(t, func(t *testing.T, open func() engine) {
+		in := mustInput(t)
+		r := startRelay(t, open)
+		sub := r.pull("live")
+		pub := r.dial()
+		tags := in.tags[:in.cuts[3].end]
+		for i, part := range [][]byte{in.preamble[:2], in.preamble[2:5], in.preamble[5:]} {
+			r.send(pub, part)
+			time.Sleep(time.Duration(i+1) * 5 * time.Millisecond)
+		}
+		for i := range tags {
+			r.send(pub, tags[i:i+1])
+		}
+		pub.CloseWrite()
+		wantAll(t, "subscriber", sub, in.preamble, tags)
+	})
+}
+
+func TestNames(t *testing.T) {
+	r := startRelay(t, newGomemEngine)
+	in := mustInput(t)
+	subs := map[string]*net.TCPConn{"live": r.pull("?token=1"), "live2": r.pull("live2.flv"), "a/b": r.pull("a/b")}
+	first, second := r.dial(), r.dial()
+	r.send(first, in.preamble)
+	until(t, "live", func() bool { return r.said("publishes live") })
+	r.send(second, in.preamble)
+	until(t, "live2", func() bool { return r.said("publishes live2") })
+	third := r.publish("a/b", in.preamble)
+	until(t, "a/b", func() bool { return r.said("publishes a/b") })
+	fourth := r.publish("a/b", in.preamble)
+	until(t, "refusal", func() bool { return r.said("stream a/b has a publisher") })
+	wantAll(t, "refused publisher", fourth)
+	for name, pub := range map[string]*net.TCPConn{"live": first, "live2": second, "a/b": third} {
+		tags := in.tags[:in.cuts[len(name)].end]
+		r.send(pub, tags)
+		pub.CloseWrite()
+		wantAll(t, name, subs[name], in.preamble, tags)
+	}
+}
+
+func TestStreamName(t *testing.T) {
+	for in, want := range map[string]string{
+		"": "live", "/": "live", "/x.flv": "x", "/app/x": "app/x", "/a?b=c": "a", "/.flv": "live",
+	} {
+		if got, err := streamName(in); err != nil || got != want {
+			t.Errorf("%q: %q, %v; want %q", in, got, err, want)
+		}
+	}
+	for _, in := range []string{"/a b", "/%00", "/ü", "/" + string(make([]byte, 65))} {
+		if got, err := streamName(in); err == nil {
+			t.Errorf("%q: %q, want an error", in, got)
+		}
+	}
+}
+
+// A subscriber that joins late gets the header, the configuration, and then the
+// stream from the next key frame on.
+func TestLateJoiner(t *testing.T) {
+	eachEngine(t, func(t *testing.T, open func() engine) {
+		in := mustInput(t)
+		r := startRelay(t, open)
+		pub := r.publish("x", in.preamble)
+		config, keys := configAndKeys(t, in)
+		r.send(pub, in.tags[:keys[1]-100]) // into the middle of a frame
+		until(t, "the first half", func() bool { return r.count.framesIn.Load() > 0 && r.idle() })
+		sub := r.pull("x")
+		r.send(pub, in.tags[keys[1]-100:])
+		pub.CloseWrite()
+		wantAll(t, "late", sub, in.preamble, config, in.tags[keys[1]:])
+	})
+}
+
+// idle reports that no frames have come in for a while.
+func (r *relayUnderTest) idle() bool {
+	n := r.count.bytesIn.Load()
+	time.Sleep(50 * time.Millisecond)
+	return n == r.count.bytesIn.Load()
+}
+
+// configAndKeys returns the configuration frames of the input, and where its key
+// frames start.
+func configAndKeys(t *testing.T, in *input) (config []byte, keys []int) {
+	t.Helper()
+	file, err := flv.Parse(append(bytes.Clone(in.preamble), in.tags...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tag := range file.Tags {
+		at := int(tag.Offset) - len(in.preamble)
+		switch kind := tag.Kind(in.tags[at:]); {
+		case kind.IsConfig():
+			config = append(config, in.tags[at:at+tag.Size()]...)
+		case kind == flv.KeyFrame:
+			keys = append(keys, at)
+		}
+	}
+	if len(keys) < 3 {
+		t.Fatalf("%d key frames", len(keys))
+	}
+	return config, keys
+}
