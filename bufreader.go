@@ -225,10 +225,10 @@ func (b *BufReader) giveBack() {
 	}
 	b.front, b.buf, b.r, b.w = nil, nil, 0, 0
 	b.queue, b.queued = b.queue[:0], 0
-	if b.slab != nil {
+	if b.slab != nil && b.issued < slabHandles {
 		b.slab.done(slabHandles - b.issued)
-		b.slab = nil
 	}
+	b.slab = nil
 	clear(b.views[:cap(b.views)])
 }
 

@@ -21,7 +21,8 @@ const maxHeaderLines = 8 << 10
 // refuses a header beyond MaxHeaderBytes, or beyond 8,192 lines unless
 // MaxHeaderBytes is negative, and a line beyond MaxLineBytes. When the stream ends
 // inside, the error is [io.ErrUnexpectedEOF]; before the first byte, [io.EOF]. With
-// any error the lines that were whole are returned, and consumed. O(bytes).
+// any error the lines before it are returned, and consumed; at the end of the stream
+// also the last one, if it reads as a header. O(bytes).
 func (b *BufReader) ReadMIMEHeader() (textproto.MIMEHeader, error) {
 	p := headerParser{b: b, left: limitOf(b.MaxHeaderBytes, DefaultMaxHeaderBytes)}
 	p.header = make(textproto.MIMEHeader)
@@ -34,6 +35,7 @@ type headerParser struct {
 	header textproto.MIMEHeader
 	left   int // bytes until MaxHeaderBytes
 	lines  int
+	cut    bool // the stream ended inside the line
 }
 
 func (p *headerParser) run() error {
@@ -47,11 +49,11 @@ func (p *headerParser) run() error {
 		if err != nil || len(line) == 0 {
 			return err
 		}
-		if blank(line[0]) {
-			return malformed("begins with a blank", line)
-		}
 		key, value, err := splitLine(line)
 		if err != nil {
+			if p.cut {
+				return io.ErrUnexpectedEOF
+			}
 			return err
 		}
 		whole, err := p.continued(value)
@@ -85,7 +87,12 @@ func (p *headerParser) line() ([]byte, error) {
 	}
 	p.left -= n
 	v, err := b.cut(n)
-	return trimEnding(v), err
+	if err != nil {
+		return nil, err
+	}
+	line := trimEnding(v)
+	p.cut = len(line) == len(v)
+	return line, nil
 }
 
 func (p *headerParser) tooLong(more int) error {
@@ -136,6 +143,9 @@ func (b *BufReader) peekByte() (byte, error) {
 // around it.
 func splitLine(line []byte) (string, []byte, error) {
 	colon := bytes.IndexByte(line, ':')
+	if blank(line[0]) {
+		return "", nil, malformed("begins with a blank", line)
+	}
 	if colon < 0 {
 		return "", nil, malformed("has no colon", line)
 	}
