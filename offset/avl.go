@@ -49,8 +49,8 @@ import (
 // Knuth, The Art of Computer Programming, vol. 3, 6.2.3.
 //
 // The node table grows to the most free blocks there ever were at once, 56
-// bytes each. A TwoTree must not be used by several goroutines at once: even Find
-// writes, when it settles the finger.
+// bytes each. A TwoTree must not be used by several goroutines at once: even
+// Find writes, when it settles the finger.
 type TwoTree struct {
 	nodes []avlNode // nodes[0] is no block, so index 0 means none
 	root  [2]uint32 // bySize and byOffset

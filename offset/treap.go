@@ -49,8 +49,8 @@ import (
 // 1996. The augmentation is the one of C. J. Stephenson, "Fast fits", SOSP 1983.
 //
 // The node table grows to the most free blocks there ever were at once, 40
-// bytes each. A SingleTree must not be used by several goroutines at once: even Find
-// writes, when it settles the finger.
+// bytes each. A SingleTree must not be used by several goroutines at once: even
+// Find writes, when it settles the finger.
 type SingleTree struct {
 	nodes []treapNode // nodes[0] is no block, so index 0 means none
 	root  uint32
