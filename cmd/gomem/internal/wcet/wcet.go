@@ -1,0 +1,102 @@
+// Package wcet is the command "gomem wcet": how long a single operation of the
+// real-time pool takes, at the median and in the worst case.
+package wcet
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+)
+
+const intro = `usage: gomem wcet [flags]
+
+Times single operations of a tlsf pool, one by one, in the situations that
+differ in the work they make, and prints quantiles and histograms. What is
+measured includes the clock and whatever else the machine does meanwhile: run
+it alone, pinned to a processor if you can. That the number of steps does not
+depend on the state of the pool is shown by the tests of package tlsf under the
+tag gomem_steps; this shows what the steps cost.
+
+`
+
+// limits of the flags, in MiB where they are sizes.
+const (
+	maxSamples = 100_000_000
+	maxEvict   = 1 << 10
+	maxPool    = 1 << 10
+)
+
+// Run runs the command and returns its exit status: 0, 1 if it failed or was
+// cancelled, 2 if the arguments are wrong.
+func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	s, err := parse(args, stderr)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return 0
+	case err != nil:
+		return 2
+	}
+	rows, err := measure(ctx, s, func(done, all int) { fmt.Fprintf(stderr, "\r%d of %d rows", done, all) })
+	fmt.Fprint(stderr, "\r                    \r")
+	if err != nil {
+		_ = complain(stderr, "%w", err)
+		return 1
+	}
+	printHead(stdout, s)
+	if err := printTable(stdout, rows); err != nil {
+		_ = complain(stderr, "%w", err)
+		return 1
+	}
+	if s.histogram {
+		printHistograms(stdout, rows)
+	}
+	return 0
+}
+
+// parse reads the flags. What is wrong with them was printed when it returns
+// an error, which is flag.ErrHelp if help was asked for.
+func parse(args []string, stderr io.Writer) (settings, error) {
+	flags := flag.NewFlagSet("wcet", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.Usage = func() {
+		fmt.Fprint(stderr, intro)
+		flags.PrintDefaults()
+	}
+	samples := flags.Int("samples", 10_000, "operations timed per row")
+	pool := flags.Int("pool", 64, "size of the pool in `MiB`")
+	evict := flags.Int("evict", 8, "`MiB` written before each sample of the cold rows; 0 leaves these out")
+	locked := flags.Bool("lock", false, "lock the pool in memory")
+	histogram := flags.Bool("histogram", true, "draw histograms")
+	if err := flags.Parse(args); err != nil {
+		return settings{}, err
+	}
+	for _, limit := range []struct {
+		name            string
+		value, min, max int
+	}{
+		{"samples", *samples, 1, maxSamples}, {"pool", *pool, 1, maxPool}, {"evict", *evict, 0, maxEvict},
+	} {
+		if limit.value < limit.min || limit.value > limit.max {
+			return settings{}, complain(stderr, "-%s is %d, not between %d and %d", limit.name, limit.value, limit.min, limit.max)
+		}
+	}
+	if flags.NArg() > 0 {
+		return settings{}, complain(stderr, "unexpected argument %q", flags.Arg(0))
+	}
+	return settings{
+		samples:   *samples,
+		poolBytes: *pool << 20,
+		evict:     *evict << 20,
+		locked:    *locked,
+		histogram: *histogram,
+	}, nil
+}
+
+// complain prints an error and returns it.
+func complain(stderr io.Writer, format string, args ...any) error {
+	err := fmt.Errorf("gomem wcet: "+format, args...)
+	fmt.Fprintln(stderr, err)
+	return err
+}

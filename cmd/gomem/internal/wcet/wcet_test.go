@@ -1,0 +1,144 @@
+package wcet
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"runtime/debug"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gomem-go/gomem/tlsf"
+)
+
+// Each sample must find the state that the situation promises, also after many.
+func TestSituations(t *testing.T) {
+	for _, sit := range situations {
+		for _, size := range sizes {
+			pool, err := tlsf.New(1 << 20)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b := &bench{pool: pool}
+			op, undo := sit.arrange(b, size)
+			arranged := pool.String()
+			op()
+			operated := pool.String()
+			undo()
+			for range 100 {
+				if got := pool.String(); got != arranged {
+					t.Fatalf("%s, %d bytes: undone to\n%s\nnot to\n%s", sit.name, size, got, arranged)
+				}
+				op()
+				if got := pool.String(); got != operated {
+					t.Fatalf("%s, %d bytes: the operation came to\n%s\nnot to\n%s", sit.name, size, got, operated)
+				}
+				undo()
+			}
+			if b.err != nil {
+				t.Errorf("%s, %d bytes: %v", sit.name, size, b.err)
+			}
+			if blocks := strings.Count(operated, " free ") - strings.Count(arranged, " free "); blocks != freeBlocksAdded(sit.name) {
+				t.Errorf("%s, %d bytes: %d free blocks more\n%s\n%s", sit.name, size, blocks, arranged, operated)
+			}
+		}
+	}
+}
+
+// freeBlocksAdded is what the operation does to the number of free blocks.
+func freeBlocksAdded(situation string) int {
+	switch situation {
+	case "exact class", "free between two free":
+		return -1
+	case "free alone":
+		return 1
+	}
+	return 0
+}
+
+func TestRunPrintsTheTable(t *testing.T) {
+	var out, errs bytes.Buffer
+	if status := Run(t.Context(), []string{"-samples", "20", "-evict", "1", "-pool", "1"}, &out, &errs); status != 0 {
+		t.Fatalf("status %d: %s", status, errs.String())
+	}
+	text := out.String()
+	for _, want := range []string{"p50", "p90", "p99", "p99.9", "max", "warm", "cold", "clock alone", "20 samples per row", "#"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	for _, sit := range situations {
+		// A line per size and state of the cache, and two histograms.
+		if got, want := strings.Count(text, sit.name), 2*len(sizes)+2; got != want {
+			t.Errorf("%q is printed %d times, want %d", sit.name, got, want)
+		}
+	}
+	out.Reset()
+	if status := Run(t.Context(), []string{"-samples=5", "-evict=0", "-pool=1", "-histogram=false"}, &out, &errs); status != 0 {
+		t.Fatalf("status %d: %s", status, errs.String())
+	}
+	if text := out.String(); strings.Contains(text, "cold") || strings.Contains(text, "#") {
+		t.Errorf("cold rows or histograms that were not asked for:\n%s", text)
+	}
+}
+
+func TestRunRefusesBadArguments(t *testing.T) {
+	for _, args := range [][]string{
+		{"-samples", "0"}, {"-samples", "-1"}, {"-pool", "0"}, {"-pool", "99999999"}, {"-evict", "-1"}, {"-no-such-flag"}, {"surplus"},
+	} {
+		var out, errs bytes.Buffer
+		if status := Run(t.Context(), args, &out, &errs); status != 2 || out.Len() != 0 || errs.Len() == 0 {
+			t.Errorf("%q: status %d, stdout %q, stderr %q", args, status, out.String(), errs.String())
+		}
+	}
+	var out, errs bytes.Buffer
+	if status := Run(t.Context(), []string{"-h"}, &out, &errs); status != 0 || !strings.Contains(errs.String(), "usage:") {
+		t.Errorf("-h: status %d, %q", status, errs.String())
+	}
+}
+
+func TestRunStops(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var out, errs bytes.Buffer
+	if status := Run(ctx, nil, &out, &errs); status != 1 || !strings.Contains(errs.String(), context.Canceled.Error()) {
+		t.Errorf("status %d, %q", status, errs.String())
+	}
+}
+
+// A full disk or a closed pipe is an error, not a silent success.
+func TestRunReportsAFailingWriter(t *testing.T) {
+	var errs bytes.Buffer
+	if status := Run(t.Context(), []string{"-samples=1", "-evict=0", "-pool=1"}, brokenPipe{}, &errs); status != 1 {
+		t.Errorf("status %d, %q", status, errs.String())
+	}
+}
+
+type brokenPipe struct{}
+
+func (brokenPipe) Write([]byte) (int, error) { return 0, errors.New("broken pipe") }
+
+func TestCollectorIsRestored(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(73))
+	quiet()()
+	if got := debug.SetGCPercent(73); got != 73 {
+		t.Errorf("GC percent is %d afterwards, want 73", got)
+	}
+}
+
+func TestQuantile(t *testing.T) {
+	r := row{samples: make([]time.Duration, 1000)}
+	for i := range r.samples {
+		r.samples[i] = time.Duration(i + 1)
+	}
+	for q, want := range map[float64]time.Duration{0.5: 500, 0.9: 900, 0.99: 990, 0.999: 999, 1: 1000, 0: 1} {
+		if got := r.quantile(q); got != want {
+			t.Errorf("quantile(%v) = %d, want %d", q, got, want)
+		}
+	}
+	one := row{samples: []time.Duration{7}}
+	if one.quantile(0.5) != 7 || one.quantile(1) != 7 {
+		t.Error("the quantiles of one sample are not the sample")
+	}
+}
