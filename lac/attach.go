@@ -127,7 +127,7 @@ func (c *core) keep(p unsafe.Pointer, size uintptr, v any) {
 	locked := c.lock()
 	defer c.unlock(locked)
 	a := &c.attached
-	c.plain = false
+	c.complex()
 	if p == nil {
 		a.values = append(a.values, v)
 		return

@@ -94,7 +94,15 @@ func (c *core) open() {
 	}
 }
 
-// chunk returns the chunk of an index as rests count them.
+// complex notes that the arena owns more than its first chunk. The test keeps
+// goroutines that share the core from writing what others read.
+func (c *core) complex() {
+	if c.plain {
+		c.plain = false
+	}
+}
+
+// chunkAt returns the chunk of an index as rests count them.
 func (c *core) chunkAt(i int) *chunk {
 	if i < 0 {
 		return &c.first
@@ -136,7 +144,7 @@ func (c *core) take(n uintptr) unsafe.Pointer {
 	}
 	ch := c.pool.store.get(size)
 	ch.own(c)
-	c.plain = false
+	c.complex()
 	c.chunks = append(c.chunks, ch)
 	w := rest{window{ch.base, header + n, size}, len(c.chunks) - 1}
 	// The larger rest serves on, the other one is remembered: a large object

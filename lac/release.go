@@ -99,9 +99,10 @@ func (ac *Allocator) sendHome(c *core) bool {
 		return false
 	}
 	ac.pool.oldReleases.Add(1)
-	ret := &returned{handle: ac, core: c, used: ac.off}
-	ac.base, ac.off, ac.end = nil, 0, 0
-	c.home.send(ret)
+	// The end alone: should a second release at the same time have claimed the
+	// handle, its next user is no worse off for it.
+	ac.end = 0
+	c.home.send(&returned{handle: ac, core: c})
 	return true
 }
 
@@ -134,7 +135,6 @@ type returned struct {
 	next   *returned
 	handle *Allocator
 	core   *core
-	used   uintptr
 }
 
 // send puts a returned handle on the list that the home's next Get drains.
@@ -156,13 +156,16 @@ func (s *shard) drain() {
 	}
 	for r := s.inbox.Swap(nil); r != nil; {
 		next := r.next
-		if s.idle == len(s.cores) {
+		switch {
+		case r.handle.core != r.core || atomic.LoadInt32(&r.handle.refs) != -1:
+			// A second release at the same time was claimed here before.
+		case s.idle == len(s.cores):
 			s.send(r)
-		} else {
-			r.core.first.used = r.used
-			r.handle.dead()
+		default:
+			r.core.first.used = r.handle.off
 			s.cores[s.idle] = r.core
 			s.idle++
+			r.handle.dead()
 		}
 		r = next
 	}

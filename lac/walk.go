@@ -98,25 +98,25 @@ func (w *walker) walk(p unsafe.Pointer, t reflect.Type) {
 	// Safety: p is a live object of the arena of type t, so each field below has
 	// the type it is read as. Words are read as integers, because what they point
 	// to may be gone.
-	words := (*[2]uintptr)(p)
+	word := func(i uintptr) uintptr { return *(*uintptr)(unsafe.Add(p, i*unsafe.Sizeof(uintptr(0)))) }
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Map, reflect.Chan, reflect.UnsafePointer:
-		w.pointer(words[0])
+		w.pointer(word(0))
 	case reflect.Func:
 		if exactHeap {
-			w.pointer(words[0])
+			w.pointer(word(0))
 		}
 	case reflect.String:
-		if exactHeap && words[1] > 0 {
-			w.pointer(words[0])
+		if exactHeap && word(1) > 0 {
+			w.pointer(word(0))
 		}
 	case reflect.Slice:
-		if (*[3]uintptr)(p)[2] > 0 {
-			w.pointer(words[0])
+		if word(2) > 0 {
+			w.pointer(word(0))
 		}
 	case reflect.Interface:
-		if words[0] != 0 && exactHeap {
-			w.pointer(words[1])
+		if word(0) != 0 && exactHeap {
+			w.pointer(word(1))
 		}
 	case reflect.Struct:
 		for i := range t.NumField() {
