@@ -9,13 +9,7 @@ import (
 // Option sets a property of a [ScalableMemoryAllocator] when it is made. The
 // build tags twotree, enable_buddy and enable_mmap change what is the default,
 // and nothing else: one program can use allocators of every kind.
-type Option func(*settings)
-
-type settings struct {
-	heap   heap.Config
-	misuse func(error)
-	pooled bool
-}
+type Option func(*heap.Config)
 
 // Placement is how an allocator finds room in its chunks.
 type Placement int
@@ -50,7 +44,7 @@ func (p Placement) config(c *heap.Config) {
 	case SingleTree:
 		c.Placement = func(size int) offset.Allocator { return offset.NewSingleTree(size) }
 	case TwoTree:
-		c.Placement = func(size int) offset.Allocator { return offset.NewSingleTree(size) }
+		c.Placement = func(size int) offset.Allocator { return offset.NewTwoTree(size) }
 	case TLSF:
 		c.Placement = func(size int) offset.Allocator { return offset.NewTLSF(size, tlsfGranule) }
 	default:
@@ -60,14 +54,14 @@ func (p Placement) config(c *heap.Config) {
 
 // WithPlacement chooses how the allocator finds room. An unknown placement is
 // SizeClasses.
-func WithPlacement(p Placement) Option { return func(s *settings) { p.config(&s.heap) } }
+func WithPlacement(p Placement) Option { return p.config }
 
 // WithBacking chooses where chunks come from: backing.Heap(), backing.Mmap()
 // or a source of your own. nil is the default.
 func WithBacking(src backing.Source) Option {
-	return func(s *settings) {
+	return func(c *heap.Config) {
 		if src != nil {
-			s.heap.Source, s.pooled = src, false
+			c.Source = src
 		}
 	}
 }
@@ -75,10 +69,10 @@ func WithBacking(src backing.Source) Option {
 // WithMaxBytes bounds what the allocator maps: it is never exceeded, not by a
 // byte. A Malloc that would need more fails with ErrLimit. n <= 0 means no
 // bound.
-func WithMaxBytes(n int) Option { return func(s *settings) { s.heap.MaxBytes = max(n, 0) } }
+func WithMaxBytes(n int) Option { return func(c *heap.Config) { c.MaxBytes = max(n, 0) } }
 
 // WithMisuse has f called with each refused free, after the allocator's lock
 // is released, on the goroutine that called Free. The error is a
 // [*MisuseError]. A f that panics makes misuse fatal. Without it a refused free
 // is counted in [Stats] and Free returns false.
-func WithMisuse(f func(error)) Option { return func(s *settings) { s.misuse = f } }
+func WithMisuse(f func(error)) Option { return func(c *heap.Config) { c.Misuse = f } }

@@ -3,7 +3,6 @@ package gomem
 import (
 	"fmt"
 	"io"
-	"math"
 
 	"github.com/gomem-go/gomem/backing"
 	"github.com/gomem-go/gomem/internal/heap"
@@ -26,10 +25,10 @@ import (
 //
 // A nil *ScalableMemoryAllocator is valid: it allocates from the Go heap and
 // frees nothing.
-type ScalableMemoryAllocator struct {
-	heap   heap.Heap
-	misuse func(error)
-}
+type ScalableMemoryAllocator heap.Heap
+
+// engine is a as what it is; nil stays nil.
+func (a *ScalableMemoryAllocator) engine() *heap.Heap { return (*heap.Heap)(a) }
 
 // MisuseError is a refused Free: Addr and Size name the range, and errors.Is
 // tells which of ErrDoubleFree, ErrNotOwned and ErrInvalidSize it was.
@@ -39,17 +38,16 @@ type MisuseError = heap.MisuseError
 // size bytes, or the default if size is not positive. It maps nothing before the
 // first Malloc; an allocator that is never used costs a few hundred bytes.
 func NewScalableMemoryAllocator(size int, opts ...Option) *ScalableMemoryAllocator {
-	s := settings{heap: heap.Config{Source: backing.Heap()}}
-	SizeClasses.config(&s.heap)
+	s := heap.Config{Source: backing.Heap(), Size: size}
+	SizeClasses.config(&s)
 	for _, o := range opts {
 		o(&s)
 	}
 	if size <= 0 {
-		size = defaultChunk
+		s.Size = defaultChunk
 	}
-	s.heap.Size = size
-	a := &ScalableMemoryAllocator{misuse: s.misuse}
-	a.heap.Init(s.heap)
+	a := new(ScalableMemoryAllocator)
+	a.engine().Init(s)
 	return a
 }
 
@@ -62,39 +60,12 @@ const defaultChunk = 64 << 10
 // nil if n is negative, memory is exhausted, the limit is reached or the
 // allocator is closed; TryMalloc tells which. An empty slice that needs no Free
 // if n is 0. O(1) with the default placement; maps a chunk when all are full.
-func (a *ScalableMemoryAllocator) Malloc(n int) []byte {
-	if a == nil || n <= 0 {
-		return mallocOdd(a, n)
-	}
-	b, err := a.heap.Malloc(n)
-	if err != nil {
-		return nil
-	}
-	return b
-}
-
-// mallocOdd is Malloc without an allocator or without bytes.
-func mallocOdd(a *ScalableMemoryAllocator, n int) []byte {
-	b, _ := a.TryMalloc(n)
-	return b
-}
+func (a *ScalableMemoryAllocator) Malloc(n int) []byte { return a.engine().Malloc(n) }
 
 // TryMalloc is Malloc with the reason when there is nothing to return:
 // ErrInvalidSize for a negative n, ErrLimit, ErrClosed, or an error that wraps
 // ErrOutOfMemory and the system's errno. Then nothing has changed.
-func (a *ScalableMemoryAllocator) TryMalloc(n int) ([]byte, error) {
-	switch {
-	case n < 0:
-		return nil, fmt.Errorf("gomem: Malloc(%d): %w", n, ErrInvalidSize)
-	case n == 0:
-		return []byte{}, nil
-	case n > math.MaxInt-1<<30:
-		return nil, fmt.Errorf("gomem: Malloc(%d): %w", n, ErrOutOfMemory)
-	case a == nil:
-		return make([]byte, n), nil
-	}
-	return a.heap.Malloc(n)
-}
+func (a *ScalableMemoryAllocator) TryMalloc(n int) ([]byte, error) { return a.engine().TryMalloc(n) }
 
 // MallocAligned is TryMalloc with the address a multiple of align, a power of
 // two up to 4096; any other is ErrInvalidSize.
@@ -102,7 +73,7 @@ func (a *ScalableMemoryAllocator) MallocAligned(n, align int) ([]byte, error) {
 	if a == nil || n <= 0 {
 		return a.TryMalloc(n)
 	}
-	return a.heap.MallocAligned(n, align)
+	return a.engine().MallocAligned(n, align)
 }
 
 // Free gives back b, a block or any part of one that is still live, and
@@ -110,23 +81,7 @@ func (a *ScalableMemoryAllocator) MallocAligned(n, align int) ([]byte, error) {
 // Free. It returns false and changes nothing if any byte of b is not live
 // memory of this allocator, and for every b if a is nil. O(1) with the default
 // placement; never allocates for a whole block.
-func (a *ScalableMemoryAllocator) Free(b []byte) bool {
-	if a == nil {
-		return false
-	}
-	if err := a.heap.Free(b); err != nil {
-		return a.refused(err)
-	}
-	return true
-}
-
-// refused reports a refused free to the policy.
-func (a *ScalableMemoryAllocator) refused(err error) bool {
-	if a.misuse != nil {
-		a.misuse(err)
-	}
-	return false
-}
+func (a *ScalableMemoryAllocator) Free(b []byte) bool { return a.engine().Free(b) }
 
 // FreeRest frees all of *b behind its first keep bytes and shortens *b, and
 // its capacity, to them. If the free is refused, or keep is not within *b, it
@@ -134,7 +89,7 @@ func (a *ScalableMemoryAllocator) refused(err error) bool {
 func (a *ScalableMemoryAllocator) FreeRest(b *[]byte, keep int) {
 	if b == nil || keep < 0 || keep > len(*b) {
 		if a != nil && b != nil {
-			a.refused(a.heap.Misuse(*b, fmt.Errorf("%w: FreeRest keeps %d of %d bytes", ErrInvalidSize, keep, len(*b))))
+			a.engine().Refuse(*b, fmt.Errorf("%w: FreeRest keeps %d of %d bytes", ErrInvalidSize, keep, len(*b)))
 		}
 		return
 	}
@@ -146,16 +101,7 @@ func (a *ScalableMemoryAllocator) FreeRest(b *[]byte, keep int) {
 // Borrow returns n bytes that nobody owns: a borrow until the next allocation
 // from this allocator, by any goroutine. Do not free it. It counts in no
 // statistic. nil as Malloc.
-func (a *ScalableMemoryAllocator) Borrow(n int) []byte {
-	if a == nil || n <= 0 {
-		return mallocOdd(a, n)
-	}
-	b, err := a.heap.Borrow(n)
-	if err != nil {
-		return nil
-	}
-	return b
-}
+func (a *ScalableMemoryAllocator) Borrow(n int) []byte { return a.engine().Borrow(n) }
 
 // Read reads once from r into n bytes of new memory and returns what arrived,
 // owned; the rest is free again. Bytes that arrive together with an error are
@@ -190,7 +136,7 @@ func (a *ScalableMemoryAllocator) Read(r io.Reader, n int) (b []byte, err error)
 func (a *ScalableMemoryAllocator) Recycle() {
 	if a != nil {
 		// What the system will not take back stays mapped; Close tells.
-		_ = a.heap.Reset()
+		_ = a.engine().Reset()
 	}
 }
 
@@ -201,14 +147,14 @@ func (a *ScalableMemoryAllocator) Close() error {
 	if a == nil {
 		return nil
 	}
-	return a.heap.Close()
+	return a.engine().Close()
 }
 
 // Trim gives back every chunk that holds no block. Without it that happens by
 // itself, but for one chunk, within a second after a peak.
 func (a *ScalableMemoryAllocator) Trim() {
 	if a != nil {
-		_ = a.heap.Trim()
+		_ = a.engine().Trim()
 	}
 }
 
@@ -218,7 +164,7 @@ func (a *ScalableMemoryAllocator) Verify() error {
 	if a == nil {
 		return nil
 	}
-	return a.heap.Verify()
+	return a.engine().Verify()
 }
 
 // Stats are the figures of an allocator at one moment.
@@ -230,7 +176,7 @@ func (a *ScalableMemoryAllocator) Stats() Stats {
 	if a == nil {
 		return Stats{}
 	}
-	return a.heap.Stats()
+	return a.engine().Stats()
 }
 
 // GetTotalMalloc is how many bytes have been requested so far.
@@ -238,7 +184,7 @@ func (a *ScalableMemoryAllocator) GetTotalMalloc() int64 {
 	if a == nil {
 		return 0
 	}
-	malloced, _ := a.heap.Totals()
+	malloced, _ := a.engine().Totals()
 	return int64(malloced)
 }
 
@@ -247,7 +193,7 @@ func (a *ScalableMemoryAllocator) GetTotalFree() int64 {
 	if a == nil {
 		return 0
 	}
-	_, freed := a.heap.Totals()
+	_, freed := a.engine().Totals()
 	return int64(freed)
 }
 

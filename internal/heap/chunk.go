@@ -7,20 +7,18 @@ import (
 	"github.com/gomem-go/gomem/offset"
 )
 
-const (
-	pageShift = 12
-	pageSize  = 1 << pageShift // spans start on a page of their chunk
-)
+const pageSize = 4096 // bytes: the least alignment of a chunk
 
 // chunk is one mapping of the backing and the placement of blocks in it.
 type chunk struct {
 	mem   []byte
 	place offset.Allocator
-	// pages maps a page to the span that it belongs to, nil for pages that
-	// hold large blocks or are free. Empty in a heap without spans.
-	pages []atomic.Pointer[span]
-	index int // in Heap.chunks and in the tourney
-	spans int // spans placed in it
+	// spans holds the span that takes spanSize bytes at i*spanSize, nil where
+	// there are large blocks or none. Empty in a heap without spans.
+	spans  []atomic.Pointer[span]
+	nspans int  // spans that are not nil
+	index  int  // in Heap.chunks and in the tourney
+	idle   bool // no block and no span is in it
 }
 
 // table finds the chunk of an address: open addressing over the 1 MiB regions
@@ -33,7 +31,7 @@ type table struct {
 
 type entry struct {
 	base, size uintptr
-	pages      []atomic.Pointer[span]
+	spans      []atomic.Pointer[span]
 	c          *chunk
 }
 
@@ -42,8 +40,11 @@ const (
 	hashFactor  = 0x9E3779B97F4A7C15 // 2^64 / golden ratio (Knuth, vol. 3, 6.4)
 )
 
+// noChunks is the table of a heap without chunks.
+var noChunks = table{shift: 63, entries: make([]entry, 2)}
+
 func (t *table) hash(addr uintptr) int {
-	return int(uint64(addr>>regionShift) * hashFactor >> t.shift)
+	return int(uint64(addr>>regionShift) * hashFactor >> (t.shift & 63))
 }
 
 // find returns the entry of the chunk that contains addr, or nil.
@@ -71,7 +72,7 @@ func newTable(chunks []*chunk) *table {
 	}
 	each(func(_ *chunk, first, last uintptr) { regions += int(last - first + 1) })
 	bits := uint(1)
-	for 1<<bits < 2*regions {
+	for 1<<bits < 4*regions {
 		bits++
 	}
 	t := &table{shift: 64 - bits, entries: make([]entry, 1<<bits)}
@@ -81,20 +82,13 @@ func newTable(chunks []*chunk) *table {
 			for t.entries[i].size != 0 {
 				i = (i + 1) & (len(t.entries) - 1)
 			}
-			t.entries[i] = entry{base: c.addr(), size: uintptr(len(c.mem)), pages: c.pages, c: c}
+			t.entries[i] = entry{base: c.addr(), size: uintptr(len(c.mem)), spans: c.spans, c: c}
 		}
 	})
 	return t
 }
 
 func (c *chunk) addr() uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(c.mem))) }
-
-// mark enters sp, or nil to erase, for every page of its span.
-func (c *chunk) mark(off, size int, sp *span) {
-	for p := off >> pageShift; p < (off+size+pageSize-1)>>pageShift; p++ {
-		c.pages[p].Store(sp)
-	}
-}
 
 // empty says whether no block and no span is left in the chunk.
 func (c *chunk) empty() bool { return c.place.FreeBytes() == c.place.Size() }

@@ -7,14 +7,14 @@ const (
 	slotAlign = 16   // bytes: the alignment of every slot
 	maxSmall  = 2048 // bytes: the largest request that a slot serves
 	classes   = 48
+
+	spanShift = 14
+	spanSize  = 1 << spanShift // bytes: a span's size and its alignment in the chunk
 )
 
 var (
 	classOf  [maxSmall/slotAlign + 1]uint8
 	slotSize [classes]uint32
-	// spanSize is how many bytes a span of the class takes: at least 32 slots,
-	// so that the rest behind the last slot stays below 3 %.
-	spanSize [classes]uint32
 )
 
 func init() {
@@ -29,7 +29,6 @@ func init() {
 			size += 64
 		}
 		slotSize[c] = uint32(size)
-		spanSize[c] = uint32(max(16<<10, ceilPow2(size*32)))
 		c++
 	}
 	c = 0
@@ -39,12 +38,4 @@ func init() {
 		}
 		classOf[i] = uint8(c)
 	}
-}
-
-func ceilPow2(n int) int {
-	p := 1
-	for p < n {
-		p <<= 1
-	}
-	return p
 }

@@ -44,5 +44,10 @@ func (h *Heap) misuse(why error, b []byte, cause error) error {
 	return &MisuseError{Addr: uintptr(unsafe.Pointer(unsafe.SliceData(b))), Size: len(b), Err: why}
 }
 
-// Misuse counts a misuse found by the caller and wraps why.
-func (h *Heap) Misuse(b []byte, why error) error { return h.misuse(why, b, nil) }
+// Refuse counts and reports a misuse that the caller found.
+func (h *Heap) Refuse(b []byte, why error) {
+	err := h.misuse(why, b, nil)
+	if h.cfg.Misuse != nil {
+		h.cfg.Misuse(err)
+	}
+}

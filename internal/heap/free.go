@@ -6,7 +6,15 @@ import (
 )
 
 // freeSlow is Free for everything but the whole slot of an own span.
-func (h *Heap) freeSlow(b []byte) error {
+func (h *Heap) freeSlow(b []byte) bool {
+	err := h.tryFree(b)
+	if err != nil && h.cfg.Misuse != nil {
+		h.cfg.Misuse(err)
+	}
+	return err == nil
+}
+
+func (h *Heap) tryFree(b []byte) error {
 	if len(b) == 0 {
 		return nil
 	}
@@ -25,7 +33,8 @@ func (h *Heap) freeSlow(b []byte) error {
 // freeSlot frees b, which starts in a page of sp. Not done means that the
 // state changed while it looked: find the span again and call again.
 func (h *Heap) freeSlot(sp *span, addr uintptr, b []byte) (err error, done bool) {
-	s, local := h.pinFor(sp)
+	s := h.pinFor(sp)
+	local := sp.owner.Load() == s
 	if s == nil {
 		unpin(nil)
 		h.awaitShards()
@@ -68,7 +77,8 @@ func (h *Heap) freeSlot(sp *span, addr uintptr, b []byte) (err error, done bool)
 	case local:
 		sp.give(i)
 		s.freed += uint64(len(b))
-		return h.filed(s, sp), true
+		h.filed(s, sp)
+		return nil, true
 
 	default:
 		done = s.freeRemote(sp, i, len(b))
@@ -121,7 +131,8 @@ func (h *Heap) freePart(sp *span, i, within uint32, b []byte) (err error, done b
 		p = new(part)
 	}
 	unpin(h.pinLocked())
-	s, local := h.pinFor(sp)
+	s := h.pinFor(sp)
+	local := sp.owner.Load() == s
 	if s == nil {
 		unpin(nil)
 		return h.unlock(nil), false

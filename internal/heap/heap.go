@@ -1,6 +1,8 @@
 package heap
 
 import (
+	"fmt"
+	"math"
 	"math/bits"
 	"sync"
 	"sync/atomic"
@@ -20,14 +22,16 @@ type Config struct {
 	Placement func(size int) offset.Allocator
 	// Spans allows slots for small blocks, shared out to the Ps.
 	Spans bool
+	// Misuse, if not nil, is called with each refused free, under no lock.
+	Misuse func(error)
 }
 
 // Heap is the engine of a growing allocator. Any goroutine may call any
 // method. See the package comment for how the parts work together.
 type Heap struct {
 	// What the fast paths read; changed only under mu.
-	shards atomic.Pointer[shardSet] // nil: not shared out, or paused
-	table  atomic.Pointer[table]    // nil: no chunk
+	shards unsafe.Pointer // *shardSet; noShards: not shared out, or paused
+	table  atomic.Pointer[table]
 
 	cfg     Config
 	refused atomic.Uint64 // frees that were not frees
@@ -55,31 +59,62 @@ type Heap struct {
 }
 
 // Init prepares a zero Heap, which maps nothing yet.
-func (h *Heap) Init(cfg Config) { h.cfg = cfg }
+func (h *Heap) Init(cfg Config) {
+	h.cfg = cfg
+	h.publish(&noShards)
+	h.table.Store(&noChunks)
+}
 
 // Malloc returns n bytes with cap == len, not zeroed, aligned to 16 bytes
-// unless the placement is byte-exact. n must be positive.
-func (h *Heap) Malloc(n int) ([]byte, error) {
-	if uint(n-1) < maxSmall {
-		c := int(classOf[uint(n+slotAlign-1)/slotAlign])
-		if s := h.pin(); s != nil {
+// unless the placement is byte-exact; empty if n is 0, and nil if TryMalloc
+// would fail.
+func (h *Heap) Malloc(n int) []byte {
+	if uint(n-1) < maxSmall && h != nil {
+		c := classOf[uint(n+slotAlign-1)/slotAlign]
+		s := h.pin()
+		if s != nil {
 			if sp := s.cur[c&63]; sp.head != noSlot {
 				b := sp.take(n)
 				s.malloced += uint64(n)
 				unpin(s)
-				return b, nil
+				return b
 			}
-			unpin(s)
-		} else {
-			unpin(s)
 		}
-		return h.mallocSmall(n, c)
+		unpin(s)
 	}
-	return h.mallocLarge(n, 1)
+	return h.mallocSlow(n)
 }
 
-// mallocSmall is Malloc when the current span of the class is exhausted or
-// the heap is not shared out.
+// mallocSlow is TryMalloc for those who do not ask for the reason.
+func (h *Heap) mallocSlow(n int) []byte {
+	b, err := h.TryMalloc(n)
+	if err != nil {
+		return nil
+	}
+	return b
+}
+
+// TryMalloc is Malloc with the reason when there is nothing to return:
+// ErrInvalidSize, ErrLimit, ErrClosed, or an error that wraps ErrOutOfMemory.
+func (h *Heap) TryMalloc(n int) ([]byte, error) {
+	switch {
+	case n <= 0:
+		if n == 0 {
+			return []byte{}, nil
+		}
+		return nil, fmt.Errorf("gomem: Malloc(%d): %w", n, ErrInvalidSize)
+	case n > math.MaxInt-1<<30:
+		return nil, fmt.Errorf("gomem: Malloc(%d): %w", n, ErrOutOfMemory)
+	case h == nil:
+		return make([]byte, n), nil
+	case n > maxSmall:
+		return h.mallocLarge(n, 1)
+	}
+	return h.mallocSmall(n, int(classOf[(n+slotAlign-1)/slotAlign]))
+}
+
+// mallocSmall takes a slot, or places the block while the heap is not shared
+// out.
 func (h *Heap) mallocSmall(n, c int) ([]byte, error) {
 	s := h.pin()
 	if s != nil && s.refill(c) {
@@ -117,88 +152,90 @@ func (s *shard) takeFor(n, c int) []byte {
 	return s.cur[c].take(n)
 }
 
-// Free gives back b: a block or any part of one. The error is a *MisuseError
-// and nothing changed if b is not live memory of this heap.
-func (h *Heap) Free(b []byte) error {
+// Free gives back b, a block or any part of one, and returns true. It returns
+// false, and nothing has changed, if b is not live memory of this heap.
+func (h *Heap) Free(b []byte) bool {
 	addr := uintptr(unsafe.Pointer(unsafe.SliceData(b)))
-	if sp := h.spanAt(addr); sp != nil {
-		s, local := h.pinFor(sp)
-		if local {
-			off := addr - uintptr(sp.base)
-			i, within := sp.slot(uint32(off))
-			if uint(i) < uint(len(sp.recs)) && within == 0 && sp.recs[i] == stateLive|uint32(len(b)) {
-				was := sp.head
-				sp.give(i)
-				s.freed += uint64(len(b))
-				if was == noSlot || sp.used == 0 {
-					return h.filed(s, sp)
-				}
-				unpin(s)
-				return nil
-			}
-		}
-		unpin(s)
+	if h == nil {
+		return false
 	}
+	sp := h.spanAt(addr)
+	if sp == nil {
+		return h.freeSlow(b)
+	}
+	s := h.pinFor(sp)
+	if sp.owner.Load() == s && s != nil {
+		off := addr - uintptr(sp.base)
+		i, within := sp.slot(uint32(off))
+		if i < uint32(len(sp.recs)) && within == 0 && sp.recs[i] == stateLive|uint32(len(b)) {
+			was := sp.head
+			sp.give(i)
+			s.freed += uint64(len(b))
+			if (was == noSlot || sp.used == 0) && sp.where != isCur {
+				return h.filed(s, sp)
+			}
+			unpin(s)
+			return true
+		}
+	}
+	unpin(s)
 	return h.freeSlow(b)
 }
 
 // filed ends a free that made the first free slot of a span or freed its last
 // live one: both move it within the shard's lists.
-func (h *Heap) filed(s *shard, sp *span) error {
+func (h *Heap) filed(s *shard, sp *span) bool {
 	s.file(sp)
 	full := s.idle > idleLimit
 	unpin(s)
 	if full {
 		h.releaseIdle()
 	}
-	return nil
+	return true
 }
 
-// spanAt returns the span whose pages contain addr, or nil.
+// spanAt returns the span that takes the bytes around addr, or nil.
 func (h *Heap) spanAt(addr uintptr) *span {
 	t := h.table.Load()
-	if t == nil {
-		return nil
-	}
-	if e := t.find(addr); e != nil {
-		if p := (addr - e.base) >> pageShift; p < uintptr(len(e.pages)) {
-			return e.pages[p].Load()
+	e := &t.entries[t.hash(addr)]
+	at := addr - e.base
+	if at >= e.size {
+		if e = t.find(addr); e == nil {
+			return nil
 		}
+		at = addr - e.base
+	}
+	if at >>= spanShift; at < uintptr(len(e.spans)) {
+		return e.spans[at].Load()
 	}
 	return nil
 }
 
 // Borrow returns n bytes that are free now and stay so until the next
-// allocation from the heap by anyone; nothing is taken.
-func (h *Heap) Borrow(n int) ([]byte, error) {
-	if uint(n-1) < maxSmall {
+// allocation from the heap by anyone; nothing is taken. nil as Malloc.
+func (h *Heap) Borrow(n int) []byte {
+	if uint(n-1) < maxSmall && h != nil {
 		s := h.pin()
 		if s != nil {
-			c := int(classOf[uint(n+slotAlign-1)/slotAlign])
+			c := classOf[uint(n+slotAlign-1)/slotAlign]
 			if sp := s.cur[c&63]; sp.head != noSlot {
-				// Safety: the head is a slot of the span.
-				p := (*byte)(unsafe.Add(sp.base, sp.head*sp.size))
+				// Safety: the head is a slot of the span, of n bytes or more.
+				b := (*[maxSmall]byte)(unsafe.Add(sp.base, sp.head*sp.size))[:n:n]
 				unpin(s)
-				return unsafe.Slice(p, n), nil
+				return b
 			}
 		}
 		unpin(s)
 	}
-	b, err := h.Malloc(n)
-	if err != nil {
-		return nil, err
+	b := h.Malloc(n)
+	if len(b) > 0 && h != nil {
+		h.Free(b)
+		h.mu.Lock()
+		h.malloced -= uint64(n)
+		h.freed -= uint64(n)
+		h.mu.Unlock()
 	}
-	return b, h.uncount(b)
-}
-
-// uncount frees b and takes it out of the totals.
-func (h *Heap) uncount(b []byte) error {
-	err := h.Free(b)
-	h.mu.Lock()
-	h.malloced -= uint64(len(b))
-	h.freed -= uint64(len(b))
-	h.mu.Unlock()
-	return err
+	return b
 }
 
 // shareOut decides whether small blocks come from spans, and prepares for it.
@@ -215,7 +252,7 @@ func (h *Heap) shareOut() bool {
 	}
 	set := make(shardSet, shardCount())
 	h.set = &set
-	h.shards.Store(h.set)
+	h.publish(h.set)
 	return true
 }
 
@@ -234,7 +271,7 @@ func (h *Heap) pinLocked() *shard {
 			set[id] = newShard()
 		}
 		h.set = &set
-		h.shards.Store(h.set)
+		h.publish(h.set)
 	}
 }
 

@@ -19,16 +19,16 @@ func shardCount() int { return min(8, 2*runtime.GOMAXPROCS(0)) }
 // pin locks a shard, a goroutine's own choice as long as its stack stays where
 // it is, and returns it; nil if there is none. Call unpin in either case.
 func (h *Heap) pin() *shard {
-	set := h.shards.Load()
-	if set == nil {
+	set := *h.published()
+	if len(set) == 0 {
 		return nil
 	}
-	s := (*set)[pinIndex()%len(*set)]
+	s := set[pinIndex()%len(set)]
 	if s == nil {
 		return nil
 	}
 	s.Lock()
-	if h.shards.Load() == nil { // paused meanwhile
+	if h.published() == &noShards { // paused meanwhile
 		s.Unlock()
 		return nil
 	}
@@ -41,20 +41,21 @@ func unpin(s *shard) {
 	}
 }
 
-// pinFor locks the shard that owns sp: local is false only if there is none.
-func (h *Heap) pinFor(sp *span) (s *shard, local bool) {
+// pinFor locks the shard that owns sp, so that every free is local; nil if
+// there is none.
+func (h *Heap) pinFor(sp *span) *shard {
 	for {
-		s = sp.owner.Load()
-		if s == nil || h.shards.Load() == nil {
-			return nil, false
+		s := sp.owner.Load()
+		if s == nil || h.published() == &noShards {
+			return nil
 		}
 		s.Lock()
-		if h.shards.Load() == nil {
+		if h.published() == &noShards {
 			s.Unlock()
-			return nil, false
+			return nil
 		}
 		if sp.owner.Load() == s {
-			return s, true
+			return s
 		}
 		s.Unlock()
 	}

@@ -28,21 +28,13 @@ func shardCount() int { return runtime.GOMAXPROCS(0) }
 // pin keeps the goroutine on its P and returns the P's shard, nil if there is
 // none. Call unpin in either case, soon, and do not block, allocate or lock in
 // between.
-func (h *Heap) pin() *shard {
-	id := procPin()
-	if set := h.shards.Load(); set != nil && id < len(*set) {
-		return (*set)[id]
-	}
-	return nil
-}
+func (h *Heap) pin() *shard { return h.published().of(procPin()) }
 
 func unpin(*shard) { procUnpin() }
 
-// pinFor pins for a free in sp: local means that the returned shard owns sp.
-func (h *Heap) pinFor(sp *span) (s *shard, local bool) {
-	s = h.pin()
-	return s, s != nil && sp.owner.Load() == s
-}
+// pinFor is pin for a free in sp. Whether the shard is the owner of sp, so that
+// the free is local, is for the caller to see.
+func (h *Heap) pinFor(*span) *shard { return h.published().of(procPin()) }
 
 // pinIndex is where a shard for the current P belongs in the set, at this
 // moment.

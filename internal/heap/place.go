@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	chunkUnit = 64 // bytes: chunks are a multiple, so that granules fill them
-	minChunk  = 64 << 10
-	maxChunk  = 4 << 20 // a larger block gets a chunk of its own size
+	chunkUnit = 64        // bytes: chunks are a multiple, so that granules fill them
+	minChunk  = 512 << 10 // unless there is less in all
+	maxChunk  = 4 << 20   // a larger block gets a chunk of its own size
 )
 
 // MallocAligned is Malloc with the address a multiple of align, a power of two
@@ -23,7 +23,7 @@ func (h *Heap) MallocAligned(n, align int) ([]byte, error) {
 		return nil, fmt.Errorf("%w: alignment %d", offset.ErrInvalidSize, align)
 	}
 	if align <= slotAlign && h.cfg.Spans {
-		return h.Malloc(n)
+		return h.TryMalloc(n)
 	}
 	return h.mallocLarge(n, align)
 }
@@ -47,8 +47,7 @@ func (h *Heap) placeBlock(n, align int) ([]byte, error) {
 
 // placeSpan takes a span of class c. Under mu.
 func (h *Heap) placeSpan(class int) (*span, error) {
-	size := int(spanSize[class])
-	c, off, err := h.take(size, pageSize)
+	c, off, err := h.take(spanSize, spanSize)
 	if err != nil {
 		return nil, err
 	}
@@ -59,8 +58,8 @@ func (h *Heap) placeSpan(class int) (*span, error) {
 		sp = newSpan(class)
 	}
 	sp.place(c, off)
-	c.mark(off, size, sp)
-	c.spans++
+	c.spans[off>>spanShift].Store(sp)
+	c.nspans++
 	return sp, nil
 }
 
@@ -68,12 +67,11 @@ func (h *Heap) placeSpan(class int) (*span, error) {
 func (h *Heap) dropSpans(sp *span) {
 	for sp != nil {
 		next := sp.next
-		size := int(spanSize[sp.class])
 		c := sp.chunk
-		c.mark(sp.off, size, nil)
-		c.spans--
+		c.spans[sp.off>>spanShift].Store(nil)
+		c.nspans--
 		sp.owner.Store(nil)
-		h.giveBack(c, sp.off, size)
+		h.giveBack(c, sp.off, spanSize)
 		sp.chunk, sp.base = nil, nil
 		sp.next, h.spare[sp.class] = h.spare[sp.class], sp
 		sp = next
@@ -128,7 +126,6 @@ func (h *Heap) takeMapped(n, align int) (*chunk, int) {
 		return nil, 0
 	}
 	c := h.chunks[i]
-	wasEmpty := c.empty()
 	off := -1
 	if align > 1 {
 		off = c.place.AllocateAligned(n, align)
@@ -139,7 +136,8 @@ func (h *Heap) takeMapped(n, align int) (*chunk, int) {
 		return nil, 0
 	}
 	h.fits.set(i, c.place.Fits())
-	if wasEmpty {
+	if c.idle {
+		c.idle = false
 		h.nempty--
 		h.low = min(h.low, h.nempty)
 	}
@@ -157,6 +155,7 @@ func (h *Heap) giveBack(c *chunk, off, n int) {
 func (h *Heap) gaveBack(c *chunk) {
 	h.fits.set(c.index, c.place.Fits())
 	if c.empty() {
+		c.idle = true
 		h.nempty++
 		h.arm()
 	}
@@ -167,9 +166,6 @@ func (h *Heap) freeBlock(b []byte) error {
 	addr := uintptr(unsafe.Pointer(unsafe.SliceData(b)))
 	h.mu.Lock()
 	t := h.table.Load()
-	if t == nil {
-		return h.unlock(h.misuse(ErrNotOwned, b, nil))
-	}
 	e := t.find(addr)
 	if e == nil || int(addr-e.base) > len(e.c.mem)-len(b) {
 		return h.unlock(h.misuse(ErrNotOwned, b, nil))
@@ -206,22 +202,22 @@ func (h *Heap) grow(n int) error {
 	return nil
 }
 
-// nextChunk is the size of the next chunk: the configured one first, then as
-// much as there is until 512 KiB, then an eighth of what there is.
+// nextChunk is the size of the next chunk: the configured one first, then
+// three times what there is until 512 KiB, then an eighth of what there is.
 func (h *Heap) nextChunk() int {
 	if h.mapped == 0 {
 		return (max(h.cfg.Size, 1) + chunkUnit - 1) &^ (chunkUnit - 1)
 	}
-	if h.mapped < 512<<10 {
-		return min(max(h.cfg.Size, h.mapped, pageSize), 512<<10)
+	if h.mapped < minChunk {
+		return min(max(h.cfg.Size, 3*h.mapped, pageSize), minChunk)
 	}
-	return min(max(h.mapped/8&^(minChunk-1), minChunk), maxChunk)
+	return min(max(h.mapped/8&^(pageSize-1), minChunk), maxChunk)
 }
 
 func (h *Heap) addChunk(mem []byte) {
-	c := &chunk{mem: mem, place: h.cfg.Placement(len(mem))}
+	c := &chunk{mem: mem, place: h.cfg.Placement(len(mem)), idle: true}
 	if h.cfg.Spans {
-		c.pages = make([]atomic.Pointer[span], (len(mem)+pageSize-1)>>pageShift)
+		c.spans = make([]atomic.Pointer[span], len(mem)>>spanShift)
 	}
 	c.index = len(h.chunks)
 	for i, at := range h.chunks {

@@ -12,12 +12,16 @@ import (
 // pause keeps every goroutine out of the shards until resume. Under mu.
 func (h *Heap) pause() {
 	if h.set != nil {
-		h.shards.Store(nil)
+		h.publish(&noShards)
 		h.barrier(h.set)
 	}
 }
 
-func (h *Heap) resume() { h.shards.Store(h.set) }
+func (h *Heap) resume() {
+	if h.set != nil {
+		h.publish(h.set)
+	}
+}
 
 // reclaimWorthwhile says whether so much of the mapped memory is neither in
 // use nor free in the chunks that the shards must hold it. Under mu.
@@ -33,7 +37,7 @@ func (h *Heap) reclaimWorthwhile() bool {
 	}
 	total, freed := h.totals()
 	slack := h.mapped - free - int(total-freed)
-	return slack > max(idleLimit, h.mapped/4)
+	return slack > max(idleLimit*spanSize, h.mapped/4)
 }
 
 // reclaim takes in what was freed remotely, returns the empty spans of every
@@ -72,8 +76,8 @@ func (s *shard) takeOver(from *shard) {
 				from.file(sp)
 			}
 		}
-		for l := &from.spans[c]; !l.isEmpty(); {
-			sp := l.front()
+		for l := &from.spans[c]; l.front != nil; {
+			sp := l.front
 			l.remove(sp)
 			sp.owner.Store(s)
 			s.file(sp)
@@ -256,7 +260,7 @@ func (h *Heap) reset() {
 	}
 	h.chunks, h.fits = nil, tourney{}
 	h.mapped, h.nempty, h.low = 0, 0, 0
-	h.table.Store(nil)
+	h.table.Store(&noChunks)
 }
 
 // totals are the bytes requested and given back so far. Under mu; the shards'

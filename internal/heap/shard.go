@@ -1,21 +1,24 @@
 package heap
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+	"unsafe"
+)
 
 // shard is the part of a heap that one P allocates from: for each class a
 // current span and the others with free slots. Only a goroutine that is pinned
 // to the P touches it, or the holder of Heap.mu while the heap is paused.
 type shard struct {
 	shardLock
-	cur   [64]*span // by class; 64 so that the index needs no bounds check
-	spans [classes]list
-
 	// Bytes requested and given back through this shard. Read by others, who
 	// may see a value a few operations old.
 	malloced, freed uint64
-	idle            int    // bytes of empty spans in the lists
-	seen            uint64 // malloced at the last reclaim: unchanged means quiet
-	raced           uint64 // frees that lost to a free of the same slot at the same time
+
+	cur   [64]*span // by class; 64 so that the index needs no bounds check
+	spans [classes]list
+	idle  int    // number of empty spans in the lists
+	seen  uint64 // malloced at the last reclaim: unchanged means quiet
+	raced uint64 // frees that lost to a free of the same slot at the same time
 
 	// remote is the stack of spans with slots that were freed elsewhere; others
 	// push, the owner takes all.
@@ -23,18 +26,33 @@ type shard struct {
 	remote atomic.Pointer[span]
 }
 
-type shardSet = []*shard
+type shardSet []*shard
 
-// idleLimit is how many bytes of empty spans a shard keeps for the next load.
-const idleLimit = 256 << 10
+// noShards is the set of a heap that is not shared out, or paused.
+var noShards shardSet
+
+// published is the set that pin looks into. A typed atomic pointer would make
+// pin too expensive to inline.
+func (h *Heap) published() *shardSet { return (*shardSet)(atomic.LoadPointer(&h.shards)) }
+
+// publish changes the set. Under mu.
+func (h *Heap) publish(set *shardSet) { atomic.StorePointer(&h.shards, unsafe.Pointer(set)) }
+
+// of returns the shard at id, nil if there is none.
+func (set shardSet) of(id int) *shard {
+	if id < len(set) {
+		return set[id]
+	}
+	return nil
+}
+
+// idleLimit is how many empty spans a shard keeps for the next load: 256 KiB.
+const idleLimit = 256 << 10 >> spanShift
 
 func newShard() *shard {
 	s := &shard{}
 	for c := range s.cur {
 		s.cur[c] = exhausted
-	}
-	for c := range s.spans {
-		s.spans[c].init()
 	}
 	return s
 }
@@ -50,13 +68,12 @@ func (s *shard) refill(c int) bool {
 		return true
 	}
 	l := &s.spans[c]
-	if l.isEmpty() {
+	if sp = l.front; sp == nil {
 		return false
 	}
-	sp = l.front()
 	l.remove(sp)
 	if sp.used == 0 {
-		s.idle -= int(spanSize[c])
+		s.idle--
 	}
 	s.setCur(c, sp)
 	return sp.head != noSlot || sp.carve()
@@ -97,7 +114,7 @@ func (s *shard) file(sp *span) {
 	}
 	if sp.used == 0 {
 		l.pushBack(sp)
-		s.idle += int(spanSize[sp.class])
+		s.idle++
 	} else {
 		l.pushFront(sp)
 	}
@@ -175,7 +192,7 @@ func (s *shard) freeRemote(sp *span, i uint32, n int) bool {
 func (s *shard) takeIdle(all bool) (idle *span) {
 	for c := range s.spans {
 		l := &s.spans[c]
-		for sp := l.back(); sp != &l.root && sp.used == 0; sp = l.back() {
+		for sp := l.back; sp != nil && sp.used == 0; sp = l.back {
 			l.remove(sp)
 			sp.next, idle = idle, sp
 		}

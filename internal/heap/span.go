@@ -45,7 +45,7 @@ type span struct {
 	head   uint32 // first free slot, or noSlot
 	used   uint32 // slots not on the free list and carved: live, queued or part
 	size   uint32 // bytes per slot
-	magic  uint32 // ceil(2^32/size): i = offset*magic>>32 for offset < 64 KiB
+	magic  uint32 // ceil(2^32/size): i = offset*magic>>32 for offset < spanSize
 	carved uint32 // slots below this have been on the free list at least once
 	where  uint8
 	class  uint8
@@ -67,7 +67,7 @@ var exhausted = &span{head: noSlot, size: 1}
 
 func newSpan(class int) *span {
 	size := slotSize[class]
-	slots := spanSize[class] / size
+	slots := spanSize / size
 	return &span{
 		recs:  make([]uint32, slots),
 		bits:  make([]atomic.Uint32, (slots+31)/32),
@@ -114,14 +114,15 @@ func (sp *span) carve() bool {
 	return true
 }
 
-// take pops a free slot, which must exist, for n bytes.
+// take pops a free slot, which must exist, for n bytes, at most maxSmall.
 func (sp *span) take(n int) []byte {
 	i := sp.head
-	sp.head = sp.recs[i]
-	sp.recs[i] = stateLive | uint32(n)
+	rec := &sp.recs[i]
+	sp.head = *rec
+	*rec = stateLive | uint32(n)
 	sp.used++
-	// Safety: slot i lies inside the span.
-	return unsafe.Slice((*byte)(unsafe.Add(sp.base, i*sp.size)), n)
+	// Safety: slot i lies inside the span, and no slot is smaller than n.
+	return (*[maxSmall]byte)(unsafe.Add(sp.base, i*sp.size))[:n:n]
 }
 
 // give puts slot i back on the free list.
@@ -131,27 +132,43 @@ func (sp *span) give(i uint32) {
 	sp.used--
 }
 
-// list is a ring of spans through next and prev with a sentinel. Spans with
-// live slots are at the front, empty ones at the back.
-type list struct{ root span }
+// list links spans through next and prev. Spans with live slots are at the
+// front, empty ones at the back.
+type list struct{ front, back *span }
 
-func (l *list) init()         { l.root.next, l.root.prev = &l.root, &l.root }
-func (l *list) front() *span  { return l.root.next }
-func (l *list) back() *span   { return l.root.prev }
-func (l *list) isEmpty() bool { return l.root.next == &l.root }
-
-func (l *list) insertAfter(at, sp *span) {
-	sp.prev, sp.next = at, at.next
-	at.next.prev = sp
-	at.next = sp
+func (l *list) pushFront(sp *span) {
 	sp.where = isListed
+	sp.next = l.front
+	if l.front != nil {
+		l.front.prev = sp
+	} else {
+		l.back = sp
+	}
+	l.front = sp
 }
 
-func (l *list) pushFront(sp *span) { l.insertAfter(&l.root, sp) }
-func (l *list) pushBack(sp *span)  { l.insertAfter(l.root.prev, sp) }
+func (l *list) pushBack(sp *span) {
+	sp.where = isListed
+	sp.prev = l.back
+	if l.back != nil {
+		l.back.next = sp
+	} else {
+		l.front = sp
+	}
+	l.back = sp
+}
 
 func (l *list) remove(sp *span) {
-	sp.prev.next, sp.next.prev = sp.next, sp.prev
-	sp.next, sp.prev = nil, nil
 	sp.where = isFull
+	if sp.prev != nil {
+		sp.prev.next = sp.next
+	} else {
+		l.front = sp.next
+	}
+	if sp.next != nil {
+		sp.next.prev = sp.prev
+	} else {
+		l.back = sp.prev
+	}
+	sp.next, sp.prev = nil, nil
 }

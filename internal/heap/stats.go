@@ -33,7 +33,7 @@ func (h *Heap) Stats() Stats {
 	for _, c := range h.chunks {
 		if c != nil {
 			s.Chunks++
-			s.Spans += c.spans
+			s.Spans += c.nspans
 		}
 	}
 	if h.set != nil {
@@ -85,6 +85,5 @@ func (h *Heap) Chunks() iter.Seq[Chunk] {
 
 // Owns says whether addr lies in a chunk of the heap.
 func (h *Heap) Owns(b []byte) bool {
-	t := h.table.Load()
-	return t != nil && len(b) > 0 && t.find(uintptr(unsafe.Pointer(unsafe.SliceData(b)))) != nil
+	return len(b) > 0 && h.table.Load().find(uintptr(unsafe.Pointer(unsafe.SliceData(b)))) != nil
 }

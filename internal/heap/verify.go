@@ -58,26 +58,22 @@ func (h *Heap) verify() error {
 // verifySpans checks the page map and collects the spans of c.
 func (c *chunk) verifySpans(spans map[*span]bool) error {
 	count := 0
-	for p := 0; p < len(c.pages); {
-		sp := c.pages[p].Load()
+	for i := range c.spans {
+		sp := c.spans[i].Load()
 		if sp == nil {
-			p++
 			continue
 		}
-		size := int(spanSize[sp.class])
-		if sp.chunk != c || sp.off != p<<pageShift {
-			return fmt.Errorf("page %d belongs to a span at %d", p, sp.off)
-		}
-		for end := p + size>>pageShift; p < end; p++ {
-			if c.pages[p].Load() != sp {
-				return fmt.Errorf("page %d is not of the span at %d", p, sp.off)
-			}
+		if sp.chunk != c || sp.off != i<<spanShift {
+			return fmt.Errorf("span %d believes to be at %d", i, sp.off)
 		}
 		spans[sp] = true
 		count++
 	}
-	if count != c.spans {
-		return fmt.Errorf("%d spans, counted %d", count, c.spans)
+	if count != c.nspans {
+		return fmt.Errorf("%d spans, counted %d", count, c.nspans)
+	}
+	if c.idle != c.empty() {
+		return fmt.Errorf("idle is %v with %d bytes free of %d", c.idle, c.place.FreeBytes(), c.place.Size())
 	}
 	return nil
 }
@@ -87,16 +83,16 @@ func (h *Heap) verifyShards(spans map[*span]bool) error {
 	for id, s := range h.shardList() {
 		idle := 0
 		for c := range s.spans {
-			for sp := s.spans[c].front(); sp != &s.spans[c].root; sp = sp.next {
+			for sp := s.spans[c].front; sp != nil; sp = sp.next {
 				if sp.where != isListed || sp.owner.Load() != s || int(sp.class) != c || sp.full() {
 					return fmt.Errorf("heap: shard %d class %d: wrong span in the list: %v", id, c, sp)
 				}
-				if sp.next.prev != sp || listed[sp] {
+				if sp.next != nil && sp.next.prev != sp || listed[sp] {
 					return fmt.Errorf("heap: shard %d class %d: broken list at %v", id, c, sp)
 				}
 				if sp.used == 0 {
-					idle += int(spanSize[c])
-				} else if sp.prev != &s.spans[c].root && sp.prev.used == 0 {
+					idle++
+				} else if sp.prev != nil && sp.prev.used == 0 {
 					return fmt.Errorf("heap: shard %d class %d: empty span before %v", id, c, sp)
 				}
 				listed[sp] = true
@@ -106,7 +102,7 @@ func (h *Heap) verifyShards(spans map[*span]bool) error {
 			}
 		}
 		if idle != s.idle {
-			return fmt.Errorf("heap: shard %d: %d idle bytes, counted %d", id, idle, s.idle)
+			return fmt.Errorf("heap: shard %d: %d idle spans, counted %d", id, idle, s.idle)
 		}
 	}
 	for sp := range spans {
