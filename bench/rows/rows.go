@@ -4,6 +4,7 @@
 package rows
 
 import (
+	"fmt"
 	"sync"
 	"time"
 )
@@ -25,7 +26,9 @@ type Row struct {
 // All returns the rows of every group, in the order of the report.
 func All() []Row {
 	var all []Row
-	for _, group := range [][]Row{scalable(), cliffs(), create(), memory(), reader()} {
+	for _, group := range [][]Row{
+		scalable(), recyclable(), cliffs(), create(), offsets(), buddies(), memory(), reader(), arenas(), realTime(),
+	} {
 		all = append(all, group...)
 	}
 	return all
@@ -62,6 +65,13 @@ func References() []Row {
 			}, func() { sink = nil }
 		}},
 	}
+}
+
+func sizeText(n int64) string {
+	if n >= 1<<10 && n%(1<<10) == 0 {
+		return fmt.Sprintf("%dKiB", n>>10)
+	}
+	return fmt.Sprintf("%dB", n)
 }
 
 // sink keeps what a loop makes from being optimized away.
