@@ -46,7 +46,7 @@ func buddyConfig(unit int) offsettest.Config {
 			return lenient{b, b.All}
 		},
 		Large:      1 << 24,
-		Ops:        60_000,
+		Ops:        40_000,
 		FreeBlocks: freeBlocks,
 		FreeBytes: func(o *offsettest.Oracle) (n int) {
 			for _, b := range freeBlocks(nil, o) {

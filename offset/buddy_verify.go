@@ -113,7 +113,7 @@ func (b *Buddy) Verify() error {
 		switch block.unit.kind &^ orderBits {
 		case kindLive:
 			n := block.unit.length()
-			if n <= 0 || b.order(n) != block.order {
+			if n <= 0 || b.order(n) != block.order || uint64(n)>>32 != uint64(block.unit.b) {
 				return fmt.Errorf("buddy: %d live bytes in a block of order %d at unit %d", n, block.order, block.base)
 			}
 		case kindPart:

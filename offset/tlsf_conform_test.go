@@ -21,7 +21,7 @@ func tlsfConfig(granule int) offsettest.Config {
 			return lenient{last, last.All}
 		},
 		Large: 1 << 26,
-		Ops:   100_000,
+		Ops:   60_000,
 		Fits: func(free []offset.Block, size, align int) bool {
 			if size > 1<<30 {
 				return false
