@@ -32,6 +32,7 @@ type server struct {
 	engine engine
 	wait   bool                             // slow subscribers hold their publisher up
 	report func(format string, args ...any) // told about clients that come, go and fail
+	stall  time.Duration                    // how long a subscriber may take nothing
 	count  counters
 
 	corrupt func(f frame) // for tests: damages frames on their way; may be nil
@@ -57,6 +58,7 @@ func listen(addr string, e engine) (*server, error) {
 	return &server{
 		engine:   e,
 		report:   func(string, ...any) {},
+		stall:    stallTimeout,
 		listener: l,
 		streams:  make(map[string]*stream),
 		conns:    make(map[*net.TCPConn]struct{}),
@@ -188,7 +190,7 @@ const httpHead = "HTTP/1.1 200 OK\r\nContent-Type: video/x-flv\r\nCache-Control:
 // pull serves a subscriber until the stream ends or the client leaves. The
 // error is for one that was cut off.
 func (s *server) pull(conn *net.TCPConn, hello greeting) error {
-	sub := newSubscriber(conn, s.wait)
+	sub := newSubscriber(conn, s.wait, s.stall)
 	s.mu.Lock()
 	st := s.streamLocked(hello.name)
 	st.add(sub)
@@ -213,7 +215,7 @@ func (s *server) pull(conn *net.TCPConn, hello greeting) error {
 		s.report("%v missed %d frames", conn.RemoteAddr(), sub.dropped)
 	}
 	if os.IsTimeout(err) {
-		return fmt.Errorf("cut off: took nothing for %v", stallTimeout)
+		return fmt.Errorf("cut off: took nothing for %v", s.stall)
 	}
 	s.report("%v left %s", conn.RemoteAddr(), st.name)
 	return nil

@@ -31,6 +31,7 @@ type subscriber struct {
 	conn  *net.TCPConn
 	wait  bool // a full ring holds the publisher up
 	limit int  // of bytes in the ring
+	stall time.Duration
 
 	mu       sync.Mutex
 	filled   sync.Cond // something to take, or the end
@@ -54,8 +55,8 @@ type subscriber struct {
 	left  net.Buffers // the rest of list; writev consumes it
 }
 
-func newSubscriber(conn *net.TCPConn, wait bool) *subscriber {
-	s := &subscriber{conn: conn, wait: wait, limit: queueBytes}
+func newSubscriber(conn *net.TCPConn, wait bool, stall time.Duration) *subscriber {
+	s := &subscriber{conn: conn, wait: wait, limit: queueBytes, stall: stall}
 	if wait {
 		s.limit = queueBytesWait
 	}
@@ -229,12 +230,13 @@ func (s *subscriber) write(count *counters) error {
 }
 
 // flush writes s.list in as few system calls as the kernel allows. A receiver
-// may be slow as long as it takes something within stallTimeout.
+// may be slow as long as it takes something within s.stall; it is
+// not limited where it holds its publisher up.
 func (s *subscriber) flush() error {
 	s.left = s.list
 	for {
 		if !s.wait {
-			if err := s.conn.SetWriteDeadline(time.Now().Add(stallTimeout)); err != nil {
+			if err := s.conn.SetWriteDeadline(time.Now().Add(s.stall)); err != nil {
 				return err
 			}
 		}
