@@ -128,3 +128,35 @@ func ExampleBuddy_All() {
 	// [0,1000) live 1000
 	// [1024,8192) free 7168
 }
+
+func ExampleTLSF_BlockSize() {
+	t := offset.NewTLSF(4096, 64)
+	at := t.Allocate(100)
+	t.Free(at+80, 20)
+	fmt.Println(t.BlockSize(at))
+	fmt.Println(t.BlockSize(at+64))
+	// Output:
+	// 80 true
+	// 0 false
+}
+
+func ExampleTLSF_Granule() {
+	t := offset.NewTLSF(4096, 32)
+	t.Allocate(1)
+	fmt.Println(t.Allocate(1) == t.Granule())
+	// Output: true
+}
+
+func ExampleBuddy_AllocateAligned() {
+	b := offset.NewBuddy(16<<10, 1024)
+	b.Allocate(1)
+	fmt.Println(b.AllocateAligned(1, 4096), b.AllocateAligned(1, 3))
+	// Output: 4096 -1
+}
+
+func ExampleBuddy_MinBlock() {
+	b := offset.NewBuddy(16<<10, 1024)
+	b.Allocate(1)
+	fmt.Println(b.Size()-b.FreeBytes() == b.MinBlock())
+	// Output: true
+}
