@@ -134,7 +134,7 @@ func ExampleTLSF_BlockSize() {
 	at := t.Allocate(100)
 	t.Free(at+80, 20)
 	fmt.Println(t.BlockSize(at))
-	fmt.Println(t.BlockSize(at+64))
+	fmt.Println(t.BlockSize(at + 64))
 	// Output:
 	// 80 true
 	// 0 false
