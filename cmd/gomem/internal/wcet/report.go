@@ -30,7 +30,8 @@ func printHead(w io.Writer, s settings) {
 
 // printTable prints a line per row.
 func printTable(w io.Writer, rows []row) error {
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	var text strings.Builder
+	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(table, "cache\tbytes\tp50\tp90\tp99\tp99.9\tmax\t  operation")
 	for i, r := range rows {
 		if i > 0 && r.situation != rows[i-1].situation {
@@ -43,7 +44,16 @@ func printTable(w io.Writer, rows []row) error {
 		fmt.Fprintf(table, "%s\t%s\t%d\t%d\t%d\t%d\t%d\t  %s\n", temperature(r.cold), size,
 			r.quantile(0.5), r.quantile(0.9), r.quantile(0.99), r.quantile(0.999), r.quantile(1), r.situation)
 	}
-	return table.Flush()
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	// The lines between two operations consist of padding.
+	for line := range strings.Lines(text.String()) {
+		if _, err := fmt.Fprintln(w, strings.TrimRight(line, " \n")); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // barWidth is the length of a histogram's longest bar.
@@ -79,6 +89,7 @@ func printHistogram(w io.Writer, rows []row) {
 	for b := low; b <= high; b++ {
 		// A bucket that holds anything shows, however little it is.
 		bar := (counts[b]*barWidth + most - 1) / most
-		fmt.Fprintf(w, "  below %9v %7d %s\n", time.Duration(1)<<b, counts[b], strings.Repeat("#", bar))
+		line := fmt.Sprintf("  below %10v %8d %s", time.Duration(1)<<b, counts[b], strings.Repeat("#", bar))
+		fmt.Fprintln(w, strings.TrimRight(line, " "))
 	}
 }

@@ -1,5 +1,3 @@
-// Package wcet is the command "gomem wcet": how long a single operation of the
-// real-time pool takes, at the median and in the worst case.
 package wcet
 
 import (
