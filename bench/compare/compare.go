@@ -4,6 +4,7 @@
 package compare
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -108,16 +109,15 @@ func setRatios(rows []Row) {
 	}
 }
 
+// ByMedian returns rows in order, the fastest first.
+func ByMedian(rows []Row) []Row {
+	return slices.SortedFunc(slices.Values(rows), func(a, b Row) int { return cmp.Compare(a.Median, b.Median) })
+}
+
 // Print writes rows as a table, the fastest median first.
 func Print(w io.Writer, rows []Row) {
-	rows = slices.SortedFunc(slices.Values(rows), func(a, b Row) int {
-		if a.Median < b.Median {
-			return -1
-		}
-		return 1
-	})
 	fmt.Fprintf(w, "  %-18s %9s %9s %7s\n", "impl", "median", "best", "ratio")
-	for _, r := range rows {
+	for _, r := range ByMedian(rows) {
 		fmt.Fprintf(w, "  %-18s %9.1f %9.1f %7.2f\n", r.Impl, r.Median, r.Best, r.Ratio)
 	}
 }

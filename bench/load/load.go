@@ -62,6 +62,10 @@ func each(goroutines int, note func(), work func(worker int, note func())) {
 	group.Wait()
 }
 
+// scaled is n for up to eight goroutines, and less for more, so that the memory
+// held stays what eight of them hold.
+func scaled(n, goroutines int) int { return max(8*n/max(goroutines, 8), 1) }
+
 // touch writes the ends of a block, as any use of it would.
 func touch(b []byte) {
 	b[0] = 1

@@ -5,9 +5,10 @@ import "sync"
 // larson replaces blocks in random slots; after every round a goroutine hands
 // its slots to a new one and ends, as the connections of a server do (P.-Å.
 // Larson and M. Krishnan, "Memory allocation for long-running server
-// applications", ISMM 1998). 5,000 slots, 8 to 1,000 bytes.
+// applications", ISMM 1998). 5,000 slots each, 8 to 1,000 bytes.
 func larson(a Allocator, goroutines, ops int, note func()) int {
-	const slots, round = 5000, 10_000
+	const round = 10_000
+	slots := scaled(5000, goroutines)
 	perWorker := max(ops/goroutines, slots)
 	each(goroutines, note, func(worker int, note func()) {
 		random := newRand(worker)
@@ -48,8 +49,9 @@ func larson(a Allocator, goroutines, ops int, note func()) int {
 // bytes and the other half free them: every free is a foreign one. At most four
 // batches a pair are in flight.
 func xmalloc(a Allocator, goroutines, ops int, note func()) int {
-	const batch, size = 4096, 64
+	const size = 64
 	sides := max(goroutines/2, 1)
+	batch := scaled(4096, sides)
 	batches := max(ops/(sides*batch), 1)
 	full := make(chan [][]byte, sides)
 	empty := make(chan [][]byte, 4*sides)

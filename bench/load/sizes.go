@@ -3,7 +3,8 @@ package load
 // rptest replaces blocks of 8 to 16,000 bytes, small ones more often: the
 // chance of a size falls linearly to zero at the largest.
 func rptest(a Allocator, goroutines, ops int, note func()) int {
-	const slots, least, most = 2000, 8, 16_000
+	const least, most = 8, 16_000
+	slots := scaled(2000, goroutines)
 	perWorker := max(ops/goroutines, 1)
 	each(goroutines, note, func(worker int, note func()) {
 		random := newRand(worker)
@@ -15,14 +16,16 @@ func rptest(a Allocator, goroutines, ops int, note func()) int {
 	return perWorker * goroutines
 }
 
-// large replaces blocks of 5 to 25 MiB in 20 slots.
+// large replaces blocks of 5 to 25 MiB in 20 slots, which at most as many
+// goroutines share.
 func large(a Allocator, goroutines, ops int, note func()) int {
 	const slots, mib = 20, 1 << 20
+	goroutines = min(goroutines, slots)
 	// An operation here is worth a thousand of the others.
 	perWorker := max(ops/(goroutines*1000), slots)
 	each(goroutines, note, func(worker int, note func()) {
 		random := newRand(worker)
-		mine := max(slots/goroutines, 1)
+		mine := slots / goroutines
 		replace(a, make([][]byte, mine), perWorker, note, func() (slot, size int) {
 			return random.IntN(mine), 5*mib + random.IntN(20*mib+1)
 		})

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gomem-go/gomem/bench/compare"
+	"github.com/gomem-go/gomem/bench/rival"
+)
+
+// The goals that a figure is held against.
+const (
+	overNative    = 1.3 // of mimalloc, on each trace
+	ofPublished   = 0.5 // of each published row
+	overRead      = 1.35
+	smallMean     = 256 // bytes: below, more backing is allowed
+	backingSmall  = 1.5
+	backing       = 1.25
+	overFragments = 2.0
+	twoGoroutines = 1.8
+)
+
+// losses lists where GoMem is behind a rival or a goal.
+func (r *results) losses() []string {
+	var all []string
+	say := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
+	for _, t := range r.Traces {
+		ours, found := find(t.Rows, "gomem")
+		if !found {
+			continue
+		}
+		if reference(t.Rows) == compare.Reference && ours.Ratio > overNative {
+			say("trace %s: %.2f × mimalloc, goal %.1f", t.Name, ours.Ratio, overNative)
+		}
+		for _, row := range t.Rows {
+			if isGoRival(row.Impl) && row.Median < ours.Median {
+				say("trace %s: %s takes %.2f of our time", t.Name, row.Impl, row.Median/ours.Median)
+			}
+		}
+		most := backing
+		if t.Trace.MeanBytes() < smallMean {
+			most = backingSmall
+		}
+		if t.Held > most {
+			say("trace %s: peak backing is %.2f × peak live, goal %.2f", t.Name, t.Held, most)
+		}
+	}
+	for _, rows := range r.Loads {
+		all = append(all, loadLosses(rows)...)
+	}
+	for _, row := range r.Rows {
+		switch {
+		case row.Ratio > 1:
+			say("row %s %s: %.2f of the published figure, slower", row.Group, row.Name, row.Ratio)
+		case row.Ratio > ofPublished:
+			say("row %s %s: %.2f of the published figure, goal %.1f", row.Group, row.Name, row.Ratio, ofPublished)
+		}
+	}
+	for _, row := range r.Bounded {
+		if ratio := row.Ns / r.Bounded[0].Ns; ratio > overFragments {
+			say("bounded time: %s takes %.2f × the first", row.Name, ratio)
+		}
+	}
+	return all
+}
+
+// loadLosses compares the allocators of one load.
+func loadLosses(rows []compare.LoadRow) []string {
+	var all []string
+	ours := map[int]compare.LoadRow{}
+	for _, row := range rows {
+		if row.Impl == "gomem" {
+			ours[row.Goroutines] = row
+		}
+	}
+	for _, row := range rows {
+		if us := ours[row.Goroutines]; row.Impl != "gomem" && row.Ns < us.Ns {
+			all = append(all, fmt.Sprintf("load %s, %d goroutines: %s takes %.2f of our time", row.Load, row.Goroutines, row.Impl, row.Ns/us.Ns))
+		}
+	}
+	if len(rows) == 0 {
+		return all
+	}
+	load := rows[0].Load
+	if gain := ours[1].Ns / ours[2].Ns; (load == "larson" || load == "mstress") && gain < twoGoroutines {
+		all = append(all, fmt.Sprintf("load %s: two goroutines do %.2f × the work of one, goal %.1f", load, gain, twoGoroutines))
+	}
+	if held := ours[1].Held; load == "short-read" && held > overRead {
+		all = append(all, fmt.Sprintf("load %s: %.2f × the bytes held are mapped, goal %.2f", load, held, overRead))
+	}
+	return all
+}
+
+func find(rows []compare.Row, impl string) (compare.Row, bool) {
+	for _, row := range rows {
+		if row.Impl == impl {
+			return row, true
+		}
+	}
+	return compare.Row{}, false
+}
+
+// isGoRival reports whether impl is an allocator of a Go program, other than
+// ours.
+func isGoRival(impl string) bool {
+	return impl != "gomem" && impl != rival.Floor && !strings.HasSuffix(impl, "(C)")
+}
+
+func (r *results) writeLosses(p *printer) {
+	p.f("## Where GoMem loses\n\n")
+	all := r.losses()
+	if len(all) == 0 {
+		p.f("Nowhere in this run: every goal was met and every rival was slower.\n\n")
+		return
+	}
+	p.f("Every goal that was missed and every rival that was faster in this run:\n\n")
+	for _, line := range all {
+		p.f("- %s\n", line)
+	}
+	p.f("\n")
+}

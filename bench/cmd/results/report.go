@@ -1,0 +1,172 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/gomem-go/gomem/bench/compare"
+	"github.com/gomem-go/gomem/internal/trace"
+)
+
+// results is everything that was measured.
+type results struct {
+	Machine    string
+	Passes     int
+	Took       time.Duration
+	Traces     []traceResult
+	References []compare.Timed
+	Scale      float64
+	Rows       []compare.Timed
+	Bounded    []compare.Timed
+	Loads      [][]compare.LoadRow
+	Walks      []compare.Walked
+}
+
+type traceResult struct {
+	Name         string
+	Trace        *trace.Trace
+	Rows         []compare.Row
+	Held, Allocs float64
+}
+
+// thisMachine names the processor, its cores and the toolchain.
+func thisMachine() string {
+	cpu := runtime.GOARCH
+	if f, err := os.Open("/proc/cpuinfo"); err == nil {
+		defer f.Close()
+		for lines := bufio.NewScanner(f); lines.Scan(); {
+			if name, value, ok := strings.Cut(lines.Text(), ":"); ok && strings.TrimSpace(name) == "model name" {
+				cpu = strings.TrimSpace(value)
+				break
+			}
+		}
+	}
+	return fmt.Sprintf("%s, %d cores, %s, %s/%s", cpu, runtime.GOMAXPROCS(0), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
+
+// printer writes and remembers the first error.
+type printer struct {
+	w   io.Writer
+	err error
+}
+
+func (p *printer) f(format string, args ...any) {
+	if p.err == nil {
+		_, p.err = fmt.Fprintf(p.w, format, args...)
+	}
+}
+
+func (r *results) write(w io.Writer) error {
+	p := &printer{w: w}
+	p.f("# Results\n\nWritten by `make bench` (`cd bench && go run ./cmd/results -o RESULTS.md`) in %v.\n\n", r.Took)
+	p.f("Machine: %s.\n\n", r.Machine)
+	p.f("All figures are medians of turns in which everything had its go, in one run: compare them with each other, not with another\nmachine's. `make compare` repeats the first section alone; `cd bench && go test -bench .` gives what benchstat reads.\n\n")
+	r.writeLosses(p)
+	r.writeTraces(p)
+	r.writeLoads(p)
+	r.writeRows(p)
+	r.writeBounded(p)
+	return p.err
+}
+
+func (r *results) writeTraces(p *printer) {
+	p.f("## Recorded traces\n\nEvery malloc and free of a real program, by one goroutine; the first byte of each block is written. \"floor\" is the loop\nwithout an allocator, which is part of every other row. C allocators run in a C program with the same loop.\n\n")
+	for _, t := range r.Traces {
+		p.f("### %s\n\n%d operations, mean block %.0f B, peak live %.1f MB.", t.Name, t.Trace.Recorded, t.Trace.MeanBytes(), float64(t.Trace.PeakBytes)/1e6)
+		p.f(" GoMem: peak backing / peak live %.2f, %.4f Go allocations per operation.\n\n", t.Held, t.Allocs)
+		p.f("| | ns/op | best | / %s |\n|---|---:|---:|---:|\n", reference(t.Rows))
+		for _, row := range compare.ByMedian(t.Rows) {
+			p.f("| %s | %.1f | %.1f | %.2f |\n", name(row.Impl), row.Median, row.Best, row.Ratio)
+		}
+		p.f("\n")
+	}
+}
+
+// reference is the allocator that the ratios of rows are taken against.
+func reference(rows []compare.Row) string {
+	for _, row := range rows {
+		if row.Impl == compare.Reference {
+			return row.Impl
+		}
+	}
+	return rows[0].Impl
+}
+
+// name sets our own row apart.
+func name(impl string) string {
+	if impl == "gomem" {
+		return "**GoMem**"
+	}
+	return impl
+}
+
+func (r *results) writeLoads(p *printer) {
+	p.f("## Loads\n\nns per allocation by the wall clock, over all goroutines: twice as many on two cores take half, at best. Parameters are in\n`load/`. \"held\" is the most memory mapped over the most bytes live.\n\n")
+	for _, rows := range r.Loads {
+		if len(rows) == 0 {
+			continue
+		}
+		p.f("### %s\n\n| |", rows[0].Load)
+		for _, g := range goroutines {
+			p.f(" %d goroutines |", g)
+		}
+		p.f(" 1 → 2 | held |\n|---|%s---:|---:|\n", strings.Repeat("---:|", len(goroutines)))
+		for i := 0; i+len(goroutines) <= len(rows); i += len(goroutines) {
+			p.f("| %s |", name(rows[i].Impl))
+			held := 0.0
+			for _, row := range rows[i : i+len(goroutines)] {
+				p.f(" %.0f |", row.Ns)
+				held = max(held, row.Held)
+			}
+			p.f(" %.2f × |", rows[i].Ns/rows[i+1].Ns)
+			if held > 0 {
+				p.f(" %.2f |\n", held)
+			} else {
+				p.f(" |\n")
+			}
+		}
+		p.f("\n")
+	}
+}
+
+func (r *results) writeRows(p *printer) {
+	p.f("## The predecessors' rows\n\n\"published\" was measured on another machine; the reference loops take %.2f times as long here, which the ratio takes out.\n\n", r.Scale)
+	p.f("| | ns here | published | ratio |\n|---|---:|---:|---:|\n")
+	for _, group := range [][]compare.Timed{r.References, r.Rows} {
+		for _, row := range group {
+			p.f("| %s %s | %s | %s | %s |\n", row.Group, row.Name, number(row.Ns), number(row.Published), number(row.Ratio))
+		}
+	}
+	p.f("\n")
+}
+
+// number prints v with about three digits, nothing for 0.
+func number(v float64) string {
+	switch {
+	case v == 0:
+		return ""
+	case v < 0.01:
+		return fmt.Sprintf("%.4f", v)
+	case v < 10:
+		return fmt.Sprintf("%.2f", v)
+	case v < 100:
+		return fmt.Sprintf("%.1f", v)
+	}
+	return fmt.Sprintf("%.0f", v)
+}
+
+func (r *results) writeBounded(p *printer) {
+	p.f("## Bounded time\n\nA free and an allocation on TLSF with so many free blocks, warm.\n\n| | ns | / first |\n|---|---:|---:|\n")
+	for _, row := range r.Bounded {
+		p.f("| %s | %s | %.2f |\n", row.Name, number(row.Ns), row.Ns/r.Bounded[0].Ns)
+	}
+	p.f("\n## Huge pages\n\nOne dependent read in each page of 256 MiB, in an order that no prefetcher follows.\n\n| | ns per read |\n|---|---:|\n")
+	for _, w := range r.Walks {
+		p.f("| %s | %s |\n", w.Pages, number(w.Ns))
+	}
+}
