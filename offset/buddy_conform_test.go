@@ -41,10 +41,8 @@ func buddyConfig(unit int) offsettest.Config {
 		return dst
 	}
 	return offsettest.Config{
-		New: func(size int) offset.Allocator {
-			b := offset.NewBuddy(size, unit)
-			return lenient{b, b.All}
-		},
+		New:        func(size int) offset.Allocator { return offset.NewBuddy(size, unit) },
+		Ends:       true,
 		Large:      1 << 24,
 		Ops:        40_000,
 		FreeBlocks: freeBlocks,

@@ -18,8 +18,9 @@ func tlsfConfig(granule int) offsettest.Config {
 	return offsettest.Config{
 		New: func(size int) offset.Allocator {
 			last = offset.NewTLSF(size, granule)
-			return lenient{last, last.All}
+			return last
 		},
+		Ends:  true,
 		Large: 1 << 26,
 		Ops:   60_000,
 		Fits: func(free []offset.Block, size, align int) bool {

@@ -120,10 +120,18 @@ func (o *Oracle) Live(start, size int) bool {
 	return true
 }
 
-// OneOwner reports whether a live range lies within one allocation.
+// OneOwner reports whether a live range lies within one allocation. It goes by
+// stamps: a hole in an allocation may have been issued again, and then the
+// range between its ends has two owners.
 func (o *Oracle) OneOwner(start, size int) bool {
-	owner := o.parts[o.find(start)].Owner
-	return start+size <= owner.End
+	i := o.find(start)
+	stamp := o.parts[i].Stamp
+	for ; i < len(o.parts) && o.parts[i].Start < start+size; i++ {
+		if o.parts[i].Stamp != stamp {
+			return false
+		}
+	}
+	return true
 }
 
 // cut keeps [Start, at) and [at, End) of part i as two parts from now on.
