@@ -107,11 +107,7 @@ func TestErrorAtEveryByte(t *testing.T) {
 		at := bounds(t, data, unit, units)
 		b := newTestReader(t, nil, 2048)
 		for i := range len(at) - 1 {
-			step := 1
-			if testing.Short() {
-				step = 7
-			}
-			for end := at[i]; end < at[i+1]; end += step {
+			for end := at[i]; end < at[i+1]; end += byteStep {
 				for _, want := range []error{errReset, io.EOF} {
 					with := end%2 == 0 && end > at[i]
 					b.Reset(&chunked{data: data[at[i]:end], err: want, with: with})

@@ -1,0 +1,6 @@
+//go:build !race && !asan && !gomem_debug
+
+package gomem
+
+// byteStep is the distance between the offsets that TestErrorAtEveryByte tries.
+const byteStep = 1
