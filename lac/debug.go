@@ -172,7 +172,10 @@ func (p *AllocatorPool) DebugCheck() {
 
 // check reports the unattached pointers of an arena.
 func (p *AllocatorPool) check(c *core, op string) {
-	for _, path := range c.unattached() {
+	if c.typed != nil {
+		return // the collector sees every pointer of a scanned arena
+	}
+	for _, path := range c.inspect().findings {
 		p.report(op, ErrUnattached, path)
 	}
 }

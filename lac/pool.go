@@ -209,7 +209,7 @@ func (p *AllocatorPool) Get() *Allocator {
 			unpin(s)
 			c.first.wipe()
 			h.base, h.off, h.end = c.whole.base, c.whole.off, c.whole.end
-			h.core, h.pool = c, p
+			h.core = c
 			return h
 		}
 		unpin(s)
@@ -273,6 +273,9 @@ func (p *AllocatorPool) getSlow() *Allocator {
 		unpin(s)
 		if short {
 			spare = new([slabLen]Allocator)
+			for i := range spare {
+				spare[i].pool = p
+			}
 		}
 		if c == nil {
 			c = p.findCore()
@@ -282,7 +285,7 @@ func (p *AllocatorPool) getSlow() *Allocator {
 
 // start gives a core to a new handle.
 func (p *AllocatorPool) start(h *Allocator, c *core) {
-	h.core, h.pool = c, p
+	h.core = c
 	if c.debug != nil {
 		p.mu.Lock()
 		if p.live == nil {

@@ -57,29 +57,30 @@ func (ac *Allocator) dead() {
 
 // drop gives one reference back by the general way.
 func (ac *Allocator) drop(op string) {
+	p := ac.pool
 	for {
 		n := atomic.LoadInt32(&ac.refs)
 		if n <= 0 {
-			ac.pool.report(op, ErrReleased, "")
+			p.report(op, ErrReleased, "")
 			return
 		}
 		if n > 1 {
 			if atomic.CompareAndSwapInt32(&ac.refs, n, n-1) {
 				if op == "Release" {
-					ac.pool.report(op, ErrHeld, "")
+					p.report(op, ErrHeld, "")
 				}
 				return
 			}
 			continue
 		}
-		s := ac.pool.pinned()
+		s := p.pinned()
 		c := ac.core
 		home := c != nil && c.home == s
 		claimed := c != nil && ac.claim(c, s)
 		unpin(s)
 		switch {
 		case claimed:
-			ac.pool.retire(c)
+			p.retire(c)
 			return
 		case c != nil && c.plain && !home:
 			if ac.sendHome(c) {

@@ -29,15 +29,13 @@ type walker struct {
 	pointers map[reflect.Type]bool
 	path     []string
 	findings []string
+	looked   int // pointers looked at
 }
 
-// unattached returns the type and field path of each unattached heap pointer.
-func (c *core) unattached() []string {
+// inspect looks at every object of an arena in debug mode.
+func (c *core) inspect() *walker {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.debug == nil || c.typed != nil {
-		return nil
-	}
 	w := &walker{
 		rec: c.debug, bases: map[uintptr]struct{}{}, pages: map[uintptr]struct{}{},
 		pointers: map[reflect.Type]bool{},
@@ -62,11 +60,11 @@ func (c *core) unattached() []string {
 			w.path = append(w.path[:0], name)
 			w.walk(unsafe.Add(o.p, uintptr(i)*o.typ.Size()), o.typ)
 			if len(w.findings) >= maxFindings {
-				return w.findings
+				return w
 			}
 		}
 	}
-	return w.findings
+	return w
 }
 
 // mergeExtents sorts extents and merges those that overlap.
@@ -137,6 +135,7 @@ func (w *walker) walk(p unsafe.Pointer, t reflect.Type) {
 
 // pointer records a finding if a is the address of an unattached heap object.
 func (w *walker) pointer(a uintptr) {
+	w.looked++
 	if a == 0 || w.rec.owns(a) || !inGoHeap(a) {
 		return
 	}
