@@ -27,7 +27,14 @@ type batch struct {
 	bytes  int
 }
 
-var batches = sync.Pool{New: func() any { return new(batch) }}
+// batches recycles batches. Their lists are made for a full one at once: grown step
+// by step, each batch would allocate long into a run.
+var batches = sync.Pool{New: func() any {
+	return &batch{
+		frames: make([]frame, 0, maxBatch),
+		pieces: make(net.Buffers, 0, maxBatch+maxBatch/8), // a frame may lie in two blocks
+	}
+}}
 
 // newBatch returns an empty batch with one reference.
 func newBatch() *batch {

@@ -192,3 +192,16 @@ func TestProgress(t *testing.T) {
 type discard struct{}
 
 func (discard) Write(b []byte) (int, error) { return len(b), nil }
+
+// Once queues and lists have grown to the load, a frame costs the Go heap nothing.
+func TestSteadyStateAllocatesNothing(t *testing.T) {
+	cfg := &config{streams: 2, subscribers: 4, duration: time.Second, engine: "gomem"}
+	all, err := measureAll(t.Context(), cfg, mustInput(t), newProgress(discard{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const most = 0.01 // what the runtime does beside: stacks, timers, waiting goroutines
+	if f := all[0]; f.framesIn == 0 || f.perFrame(f.allocs) > most {
+		t.Errorf("%d allocations for %d frames", f.allocs, f.framesIn)
+	}
+}
