@@ -6,6 +6,7 @@ replace github.com/gomem-go/gomem => ../
 
 require (
 	github.com/bytedance/gopkg v0.1.4
+	github.com/cloudwego/gopkg v0.1.10
 	github.com/dgraph-io/ristretto/v2 v2.4.2
 	github.com/gomem-go/gomem v0.0.0-00010101000000-000000000000
 	github.com/valyala/bytebufferpool v1.0.0

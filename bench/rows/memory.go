@@ -33,7 +33,7 @@ func memory() []Row {
 		}),
 		onMemory("op=to-bytes/buffers=100x1KiB", 15_900, 100, func(m *gomem.Memory, n int) {
 			for range n {
-				sink = m.ToBytes()
+				Sink = m.ToBytes()
 			}
 		}),
 		onMemory("op=copy-to/buffers=100x1KiB", 2_950, 100, func(m *gomem.Memory, n int) {
@@ -44,7 +44,7 @@ func memory() []Row {
 		}),
 		onMemory("op=range/buffers=100x1KiB", 38, 100, func(m *gomem.Memory, n int) {
 			for range n {
-				m.Range(func(b []byte) { count += int64(len(b)) })
+				m.Range(func(b []byte) { Count += int64(len(b)) })
 			}
 		}),
 	}
@@ -95,7 +95,7 @@ func reader() []Row {
 			for range 16 {
 				b, err := r.ReadBytes(64)
 				must(err)
-				sink = b
+				Sink = b
 			}
 		}),
 		onReader("op=skip-64-x16", 114, func(r *gomem.MemoryReader) {
@@ -104,7 +104,7 @@ func reader() []Row {
 			}
 		}),
 		onReader("op=range", 88, func(r *gomem.MemoryReader) {
-			r.Range(func(b []byte) { count += int64(len(b)) })
+			r.Range(func(b []byte) { Count += int64(len(b)) })
 		}),
 	}
 }

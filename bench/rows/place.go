@@ -39,12 +39,12 @@ func offsets() []Row {
 		}),
 		onOffsets("op=get-free-size", 7.7, func(a *gomem.Allocator, n int) {
 			for range n {
-				count += int64(a.GetFreeSize())
+				Count += int64(a.GetFreeSize())
 			}
 		}),
 		onOffsets("op=find/size=1KiB", 3.5, func(a *gomem.Allocator, n int) {
 			for range n {
-				count += int64(a.Find(kib))
+				Count += int64(a.Find(kib))
 			}
 		}),
 	}
@@ -108,7 +108,7 @@ func recyclable() []Row {
 	return []Row{
 		onRecyclable("op=next-n/size=1KiB/recycle=every-100", 73, func(r *gomem.RecyclableMemory, n int) {
 			for i := range n {
-				sink = r.NextN(1024)
+				Sink = r.NextN(1024)
 				if i%100 == 99 {
 					r.Recycle()
 				}
@@ -117,7 +117,7 @@ func recyclable() []Row {
 		onRecyclable("op=10-next-n-recycle/size=1KiB", 740, func(r *gomem.RecyclableMemory, n int) {
 			for range n {
 				for range 10 {
-					sink = r.NextN(1024)
+					Sink = r.NextN(1024)
 				}
 				r.Recycle()
 			}

@@ -43,8 +43,10 @@ func References() []Row {
 			return func(n int) {
 				for range n {
 					a.Lock()
+					Count++
 					a.Unlock()
 					b.Lock()
+					Count++
 					b.Unlock()
 				}
 			}, func() {}
@@ -60,9 +62,9 @@ func References() []Row {
 		{"reference", "op=make-256", 130, func() (func(int), func()) {
 			return func(n int) {
 				for range n {
-					sink = make([]byte, 256)
+					Sink = make([]byte, 256)
 				}
-			}, func() { sink = nil }
+			}, func() { Sink = nil }
 		}},
 	}
 }
@@ -74,8 +76,9 @@ func sizeText(n int64) string {
 	return fmt.Sprintf("%dB", n)
 }
 
-// sink keeps what a loop makes from being optimized away.
-var sink []byte
+// Sink keeps what a loop makes from being optimized away. It is exported for
+// that: what another package may read must be written.
+var Sink []byte
 
 // Measure returns the ns per operation of one turn of about the length given.
 func Measure(loop func(n int), turn time.Duration) float64 {

@@ -28,7 +28,7 @@ func pairs(sizes ...int) func(a *gomem.ScalableMemoryAllocator, n int) {
 func borrows(size int) func(a *gomem.ScalableMemoryAllocator, n int) {
 	return func(a *gomem.ScalableMemoryAllocator, n int) {
 		for range n {
-			sink = a.Borrow(size)
+			Sink = a.Borrow(size)
 		}
 	}
 }
@@ -69,7 +69,7 @@ func scalable() []Row {
 				if i&1 == 0 {
 					a.Free(a.Malloc(kib))
 				} else {
-					sink = a.Borrow(kib)
+					Sink = a.Borrow(kib)
 				}
 			}
 		}),
@@ -90,14 +90,14 @@ func scalable() []Row {
 		onAllocator("op=memory-pressure", 10160, pressure),
 		onAllocator("op=statistics", 64, func(a *gomem.ScalableMemoryAllocator, n int) {
 			for range n {
-				count += a.GetTotalMalloc() + a.GetTotalFree() + int64(a.Stats().Chunks)
+				Count += a.GetTotalMalloc() + a.GetTotalFree() + int64(a.Stats().Chunks)
 			}
 		}),
 	}
 }
 
-// count keeps figures that a loop reads from being optimized away.
-var count int64
+// Count keeps figures that a loop reads from being optimized away.
+var Count int64
 
 // pressure holds a hundred blocks of growing size, of which every third is
 // freed as soon as two more stand behind it.
