@@ -1,0 +1,42 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+func TestRun(t *testing.T) {
+	for _, c := range []struct {
+		args           []string
+		status         int
+		stdout, stderr string // what they contain; nothing if empty
+	}{
+		{nil, 2, "", "usage: gomem command"},
+		{[]string{"help"}, 0, "usage: gomem command", ""},
+		{[]string{"-h"}, 0, "usage: gomem command", ""},
+		{[]string{"fly"}, 2, "", `gomem: unknown command "fly"`},
+		{[]string{"relay", "-streams", "0"}, 2, "", "gomem relay: -streams 0"},
+	} {
+		var out, errs bytes.Buffer
+		if status := run(t.Context(), c.args, &out, &errs); status != c.status {
+			t.Errorf("%q: status %d, want %d", c.args, status, c.status)
+		}
+		for _, s := range []struct{ name, got, want string }{{"stdout", out.String(), c.stdout}, {"stderr", errs.String(), c.stderr}} {
+			if !strings.Contains(s.got, s.want) || s.want == "" && s.got != "" {
+				t.Errorf("%q: %s is %q, want %q in it", c.args, s.name, s.got, s.want)
+			}
+		}
+	}
+}
+
+// Every command has its line of help.
+func TestHelp(t *testing.T) {
+	var out bytes.Buffer
+	printHelp(&out)
+	for _, c := range commands {
+		if c.help == "" || !strings.Contains(out.String(), "  "+c.name+" ") {
+			t.Errorf("%s is not in the help:\n%s", c.name, &out)
+		}
+	}
+}
