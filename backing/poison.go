@@ -2,6 +2,9 @@
 
 package backing
 
+// Poisons tells whether [Poison] does anything in this build.
+const Poisons = false
+
 // Poison marks memory that may not be accessed: under -asan a read or write of
 // it ends the program with a report of where. In any other build it is an
 // empty function and costs nothing. mem should start on a multiple of 8, the

@@ -21,6 +21,9 @@ import (
 	"unsafe"
 )
 
+// Poisons tells whether [Poison] does anything in this build.
+const Poisons = true
+
 // Poison marks memory that may not be accessed; a read or write of it ends the
 // program with a report of where.
 func Poison(mem []byte) {

@@ -115,20 +115,21 @@ func (p *Pool) prepare(c *config) {
 // than n. Also ErrInvalidSize for a negative n, and ErrClosed. O(1); allocates
 // only to grow a table, see [WithBlocks].
 func (p *Pool) Alloc(n int) ([]byte, error) {
+	// One way out instead of a defer: this is half of the hot path.
 	if p.shared {
 		p.mu.Lock()
-		defer p.mu.Unlock()
-		return p.alloc(n)
 	}
-	return p.alloc(n)
-}
-
-func (p *Pool) alloc(n int) ([]byte, error) {
-	at := p.place.Allocate(n)
-	if at < 0 {
-		return p.noBlock(n)
+	var b []byte
+	var err error
+	if at := p.place.Allocate(n); at >= 0 {
+		b = p.issue(at, n)
+	} else {
+		b, err = p.noBlock(n)
 	}
-	return p.issue(at, n), nil
+	if p.shared {
+		p.mu.Unlock()
+	}
+	return b, err
 }
 
 // used is the bytes that live blocks asked for.
@@ -193,18 +194,18 @@ func (p *Pool) Free(b []byte) error {
 	}
 	if p.shared {
 		p.mu.Lock()
-		defer p.mu.Unlock()
-		return p.free(b)
 	}
-	return p.free(b)
-}
-
-func (p *Pool) free(b []byte) error {
+	var err error
 	at, n := p.offset(address(b)), cap(b)
-	if size, ok := p.place.BlockSize(at); !ok || size != n {
-		return p.refuse(at, n)
+	if size, ok := p.place.BlockSize(at); ok && size == n {
+		err = p.take(at, n)
+	} else {
+		err = p.refuse(at, n)
 	}
-	return p.take(at, n)
+	if p.shared {
+		p.mu.Unlock()
+	}
+	return err
 }
 
 // FreePointer is Free of the block that starts at ptr, whatever its length. A
@@ -245,6 +246,9 @@ func (p *Pool) take(at, n int) error {
 // dead makes the n bytes at offset at, which were just freed, and the slack
 // behind them unusable as far as the build can.
 func (p *Pool) dead(at, n int) {
+	if !check.Enabled && !backing.Poisons {
+		return
+	}
 	gone := p.mem[at:roundUp(at+n, p.place.Granule())]
 	if check.Enabled {
 		check.Must(p.verify())
@@ -271,34 +275,47 @@ func (p *Pool) Resize(b []byte, n int) ([]byte, error) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 	}
-	old := cap(b)
 	switch {
 	case p.closed:
 		return nil, ErrClosed
 	case n <= 0:
 		return nil, errNoSize
-	case old == 0:
-		return p.alloc(n)
 	}
-	at := p.offset(address(b))
-	if size, ok := p.place.BlockSize(at); !ok || size != old {
-		return nil, p.refuse(at, old)
-	}
-	if p.place.Resize(at, old, n) {
-		if n < old {
-			p.dead(at+n, old-n)
+	at, old := 0, cap(b)
+	if old > 0 {
+		at = p.offset(address(b))
+		if size, ok := p.place.BlockSize(at); !ok || size != old {
+			return nil, p.refuse(at, old)
 		}
-		p.peak = max(p.peak, p.used())
-		grown := p.mem[at : at+n : at+n]
-		backing.Unpoison(grown)
-		return grown, nil
+		if p.place.Resize(at, old, n) {
+			return p.resized(at, old, n), nil
+		}
 	}
-	moved, err := p.alloc(n)
-	if err != nil {
-		return nil, err
+	to := p.place.Allocate(n)
+	if to < 0 {
+		return p.noBlock(n)
+	}
+	moved := p.issue(to, n)
+	if old == 0 {
+		return moved, nil
 	}
 	copy(moved, b[:old])
 	return moved, p.take(at, old)
+}
+
+// resized accounts for the block at offset at that went from old to n bytes
+// where it lies, and makes a slice of it.
+func (p *Pool) resized(at, old, n int) []byte {
+	if n < old {
+		p.dead(at+n, old-n)
+	}
+	p.peak = max(p.peak, p.used())
+	b := p.mem[at : at+n : at+n]
+	backing.Unpoison(b)
+	if check.Enabled {
+		check.Must(p.verify())
+	}
+	return b
 }
 
 // address is where b starts, as a number.
