@@ -1,0 +1,50 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"testing"
+)
+
+const recorded = "../../testdata/testsrc.flv"
+
+func TestList(t *testing.T) {
+	f, err := os.Open(recorded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var out strings.Builder
+	if err := list(f, &out); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{"script: 1 tags, ", "video: ", "audio: ", " ms\n"} {
+		if !strings.Contains(out.String(), line) {
+			t.Errorf("no %q in\n%s", line, out.String())
+		}
+	}
+}
+
+func TestCutAndDamaged(t *testing.T) {
+	data, err := os.ReadFile(recorded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for end := 14; end < 2000; end++ {
+		err := list(bytes.NewReader(data[:end]), io.Discard)
+		if err != nil && err != io.ErrUnexpectedEOF {
+			t.Fatalf("cut at %d: %v", end, err)
+		}
+	}
+	damaged := bytes.Clone(data[:5000])
+	damaged[16]++ // the size of the first tag
+	if err := list(bytes.NewReader(damaged), io.Discard); !errors.Is(err, errFormat) {
+		t.Errorf("damaged: %v", err)
+	}
+	if err := list(strings.NewReader("GIF89a and further bytes"), io.Discard); !errors.Is(err, errFormat) {
+		t.Errorf("another format: %v", err)
+	}
+}
