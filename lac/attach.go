@@ -33,19 +33,17 @@ func (a *attachments) reset() {
 // is kept once. A nil ac does nothing. O(1), amortised.
 func Attach[T any](ac *Allocator, v T) T {
 	if ac != nil {
-		attach(ac, v, reflect.TypeFor[T]().Kind() == reflect.Interface)
+		if c := ac.alive("Attach"); c != nil {
+			c.attach(v, reflect.TypeFor[T]().Kind() == reflect.Interface)
+		}
 	}
 	return v
 }
 
 // attach keeps v; boxed tells that v came as an interface, whose box may itself
 // be a heap object that the arena will point to.
-func attach(ac *Allocator, v any, boxed bool) {
+func (c *core) attach(v any, boxed bool) {
 	if v == nil {
-		return
-	}
-	c := ac.alive("Attach")
-	if c == nil {
 		return
 	}
 	r := reflect.ValueOf(v)

@@ -190,3 +190,15 @@ func ExampleAllocatorPool_DumpStats() {
 	fmt.Println(pool.DumpStats(true))
 	// Output: lac pool "dumped": gets 1, releases 1, arenas made 1, chunks made 1, reused 0, dropped 0, idle bytes 0, misuses 0
 }
+
+var catalogue = map[string]int{"a": 1}
+
+func ExampleWithAttached() {
+	type order struct{ Prices map[string]int }
+	pool := lac.NewPool("known", lac.WithDebug(), lac.WithAttached(catalogue), lac.WithLogger(lines{}))
+	ac := pool.Get()
+	lac.New[order](ac).Prices = catalogue // kept alive by a global, nothing to report
+	ac.Release()
+	fmt.Println(pool.Err())
+	// Output: <nil>
+}

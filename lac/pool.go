@@ -36,6 +36,7 @@ type AllocatorPool struct {
 	chunkSize uintptr
 	idleCap   int // idle cores beside those in the shards
 	scanned   bool
+	known     core // holds what WithAttached names; no arena
 
 	shards  atomic.Pointer[[]*shard]
 	debugOn atomic.Bool
@@ -82,6 +83,7 @@ type settings struct {
 	onMisuse                           func(error)
 	lacCap, chunkSize, chunks, maxIdle int
 	scanned, debug                     bool
+	attached                           []any
 }
 
 // WithLogger sends one line per misuse to logger instead of the log package.
@@ -113,6 +115,13 @@ func WithScanned() Option { return func(s *settings) { s.scanned = true } }
 // WithDebug starts the pool in debug mode; see [AllocatorPool.EnableDebugMode].
 func WithDebug() Option { return func(s *settings) { s.debug = true } }
 
+// WithAttached attaches values to every arena of the pool at once: what arena
+// objects point to though a global variable keeps it alive anyway, such as the
+// type descriptions of a library. The pool keeps them alive, too.
+func WithAttached(values ...any) Option {
+	return func(s *settings) { s.attached = append(s.attached, values...) }
+}
+
 // NewPool makes a pool with the given options. O(1) beside the chunks asked
 // for by [WithIdleChunks].
 func NewPool(name string, opts ...Option) *AllocatorPool {
@@ -134,6 +143,10 @@ func NewPool(name string, opts ...Option) *AllocatorPool {
 	for range s.chunks {
 		p.store.created++
 		p.store.put([]chunk{newChunk(p.chunkSize)})
+	}
+	p.known.debug = &recorder{}
+	for _, v := range s.attached {
+		p.known.attach(v, true)
 	}
 	p.debugOn.Store(s.debug)
 	p.renewShards()

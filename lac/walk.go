@@ -9,7 +9,8 @@ import (
 	"unsafe"
 )
 
-// maxFindings bounds the reports of one check: a bug in a loop is one bug.
+// maxFindings bounds the reports of one check, each path once: a bug in a loop
+// is one bug.
 const maxFindings = 64
 
 // heapPageShift is the size of the pages the Go heap is made of.
@@ -40,13 +41,8 @@ func (c *core) inspect() *walker {
 		rec: c.debug, bases: map[uintptr]struct{}{}, pages: map[uintptr]struct{}{},
 		pointers: map[reflect.Type]bool{},
 	}
-	for p, size := range c.attached.pointers {
-		w.ranges = append(w.ranges, extent{uintptr(p), uintptr(p) + size})
-		if a := uintptr(p); inGoHeap(a) {
-			w.bases[heapObject(a)] = struct{}{}
-			w.pages[a>>heapPageShift] = struct{}{}
-		}
-	}
+	w.know(&c.attached)
+	w.know(&c.pool.known.attached)
 	w.ranges = mergeExtents(w.ranges)
 	for _, o := range c.debug.objects {
 		if !w.follow(o.typ) {
@@ -65,6 +61,17 @@ func (c *core) inspect() *walker {
 		}
 	}
 	return w
+}
+
+// know notes the addresses of attached objects.
+func (w *walker) know(as *attachments) {
+	for p, size := range as.pointers {
+		w.ranges = append(w.ranges, extent{uintptr(p), uintptr(p) + size})
+		if a := uintptr(p); inGoHeap(a) {
+			w.bases[heapObject(a)] = struct{}{}
+			w.pages[a>>heapPageShift] = struct{}{}
+		}
+	}
 }
 
 // mergeExtents sorts extents and merges those that overlap.
@@ -150,7 +157,7 @@ func (w *walker) pointer(a uintptr) {
 			return
 		}
 	}
-	if len(w.findings) < maxFindings {
-		w.findings = append(w.findings, strings.Join(w.path, ""))
+	if path := strings.Join(w.path, ""); len(w.findings) < maxFindings && !slices.Contains(w.findings, path) {
+		w.findings = append(w.findings, path)
 	}
 }
