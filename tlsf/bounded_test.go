@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"path/filepath"
 	"testing"
 
 	"github.com/gomem-go/gomem/internal/check"
+	"github.com/gomem-go/gomem/internal/trace"
 	"github.com/gomem-go/gomem/tlsf"
 )
 
@@ -132,6 +134,45 @@ func TestFragmentation(t *testing.T) {
 	}
 	if mean := sum / float64(len(workloads)); mean >= 0.15 || worst >= 0.25 {
 		t.Errorf("fragmentation %.1f %% on average, %.1f %% at most; want below 15 and 25", 100*mean, 100*worst)
+	}
+}
+
+// The same on recorded programs. They have many blocks of a few bytes, each of
+// which takes 16, so what is asked for is rounded up to that here.
+func TestFragmentationOfTraces(t *testing.T) {
+	if check.Enabled {
+		t.Skip("a Verify after each of these operations takes minutes")
+	}
+	names, err := filepath.Glob("../bench/testdata/*.trace.gz")
+	if err != nil || len(names) == 0 {
+		t.Skipf("no traces here: %v", err)
+	}
+	for _, name := range names {
+		tr, err := trace.ReadFile(name, trace.Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := mustNew(t, int(2*tr.PeakBytes)+16*tr.PeakBlocks, tlsf.WithMmap())
+		var live [][]byte
+		base, used, peak, reach := mustAlloc(t, p, 1), 0, 0, 0
+		for _, op := range tr.Ops {
+			if op&trace.FreeBit != 0 {
+				b := live[op&^trace.FreeBit]
+				used -= (len(b) + 15) &^ 15
+				mustFree(t, p, b)
+				continue
+			}
+			b := mustAlloc(t, p, int(op))
+			live = append(live, b)
+			used += (len(b) + 15) &^ 15
+			peak = max(peak, used)
+			reach = max(reach, distance(base, b)+len(b))
+		}
+		got := float64(reach)/float64(peak) - 1
+		t.Logf("%-40s %5.1f %% of %d bytes, %d blocks", name, 100*got, peak, tr.PeakBlocks)
+		if got >= 0.25 {
+			t.Errorf("%s: fragmentation %.1f %%, want below 25", name, 100*got)
+		}
 	}
 }
 

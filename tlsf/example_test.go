@@ -9,21 +9,16 @@ import (
 	"github.com/gomem-go/gomem/tlsf"
 )
 
-func Example() {
-	const bytes32KB uint32 = 32 * 1024
-	arena := tlsf.NewArena(bytes32KB)
-
-	ptr, err := arena.Allocate(460)
-	if err != nil {
-		panic(err)
-	}
-
-	fmt.Printf("used_size: %d byte", arena.UsedSize())
-
-	arena.Free(ptr)
-
+func ExampleArena() {
+	var arena tlsf.Arena = tlsf.NewArena(4096)
+	_, err := arena.Allocate(-1)
+	fmt.Println(err)
 	arena.Dispose()
-	// Output: used_size: 512 byte
+	_, err = arena.Allocate(1)
+	fmt.Println(errors.Is(err, tlsf.ErrClosed))
+	// Output:
+	// invalid size: no free block is large enough
+	// true
 }
 
 func ExampleNewArena() {
@@ -59,6 +54,44 @@ func ExampleNew() {
 	// Output:
 	// 1500 1500 <nil>
 	// <nil> <nil>
+}
+
+func ExampleWithHugePages() {
+	pool, err := tlsf.New(8<<20, tlsf.WithHugePages())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(pool.Stats().Largest>>20, pool.Close())
+	// Output: 8 <nil>
+}
+
+func ExampleWithLocked() {
+	pool, err := tlsf.New(64<<10, tlsf.WithLocked())
+	if errors.Is(err, tlsf.ErrOutOfMemory) {
+		// Beyond the limit on locked memory: present, but it may be paged out.
+		pool, err = tlsf.New(64<<10, tlsf.WithMmap(), tlsf.WithPopulate())
+	}
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(pool.Stats().Largest>>10, pool.Close())
+	// Output: 64 <nil>
+}
+
+func ExamplePool_Close() {
+	pool, err := tlsf.New(1<<20, tlsf.WithMmap())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	b, _ := pool.Alloc(100)
+	fmt.Println(pool.Close())
+	fmt.Println(pool.Free(b))
+	// Output:
+	// <nil>
+	// pool is closed
 }
 
 func ExamplePool_Free() {
