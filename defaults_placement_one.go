@@ -2,5 +2,9 @@
 
 package gomem
 
-// defaultTwoTree is whether an Allocator places by two trees, not by one.
-const defaultTwoTree = false
+const (
+	// defaultTwoTree is whether an Allocator places by two trees, not by one.
+	defaultTwoTree = false
+	// defaultPlacement is that of a ScalableMemoryAllocator.
+	defaultPlacement = SizeClasses
+)

@@ -2,5 +2,9 @@
 
 package gomem
 
-// defaultTwoTree is whether an Allocator places by two trees, not by one.
-const defaultTwoTree = true
+const (
+	// defaultTwoTree is whether an Allocator places by two trees, not by one.
+	defaultTwoTree = true
+	// defaultPlacement is that of a ScalableMemoryAllocator.
+	defaultPlacement = TwoTree
+)

@@ -1,9 +1,8 @@
 package gomem
 
 import (
-	"errors"
-
 	"github.com/gomem-go/gomem/backing"
+	"github.com/gomem-go/gomem/internal/heap"
 	"github.com/gomem-go/gomem/offset"
 )
 
@@ -20,7 +19,7 @@ var (
 	// ErrOutOfMemory: the backing has no more memory; wraps the system's errno.
 	ErrOutOfMemory = backing.ErrOutOfMemory
 	// ErrLimit: the request would take the allocator past WithMaxBytes.
-	ErrLimit = errors.New("memory limit reached")
+	ErrLimit = heap.ErrLimit
 	// ErrClosed: the allocator was closed.
-	ErrClosed = errors.New("allocator is closed")
+	ErrClosed = heap.ErrClosed
 )

@@ -9,13 +9,39 @@ import (
 // Option sets a property of a [ScalableMemoryAllocator] when it is made. The
 // build tags twotree, enable_buddy and enable_mmap change what is the default,
 // and nothing else: one program can use allocators of every kind.
-type Option func(*heap.Config)
+type Option func(*settings)
+
+// settings is what the options say.
+type settings struct {
+	heap.Config
+	pooled bool // chunks come from the pool over Source
+}
+
+// asBuilt is the settings that the build tags make the default.
+func asBuilt() *settings {
+	s := &settings{pooled: defaultPooled}
+	if s.Source = backing.Heap(); defaultMmap {
+		s.Source = backing.Mmap()
+	}
+	defaultPlacement.config(s)
+	return s
+}
+
+// config is the settings of the engine.
+func (s *settings) config() heap.Config {
+	c := s.Config
+	if s.pooled {
+		c.Source = poolOver(c.Source)
+	}
+	return c
+}
 
 // Placement is how an allocator finds room in its chunks.
 type Placement int
 
 const (
-	// SizeClasses is the default: blocks up to 2 KiB come from slots of 48 size
+	// SizeClasses is the default, unless the build tag twotree makes TwoTree
+	// that: blocks up to 2 KiB come from slots of 48 size
 	// classes, through caches of which each processor has its own, and larger
 	// ones from TLSF. Aligned to 16 bytes; O(1).
 	SizeClasses Placement = iota
@@ -38,7 +64,7 @@ const (
 	largeGranule = 64
 )
 
-func (p Placement) config(c *heap.Config) {
+func (p Placement) config(c *settings) {
 	c.Spans = p == SizeClasses
 	switch p {
 	case SingleTree:
@@ -57,22 +83,31 @@ func (p Placement) config(c *heap.Config) {
 func WithPlacement(p Placement) Option { return p.config }
 
 // WithBacking chooses where chunks come from: backing.Heap(), backing.Mmap()
-// or a source of your own. nil is the default.
+// or a source of your own, and that each comes from there by itself, unless a
+// later WithPooledChunks says otherwise. nil changes nothing.
 func WithBacking(src backing.Source) Option {
-	return func(c *heap.Config) {
+	return func(c *settings) {
 		if src != nil {
-			c.Source = src
+			c.Source, c.pooled = src, false
 		}
 	}
 }
 
+// WithPooledChunks chooses, in place of the build tag enable_buddy, whether
+// chunks up to MaxBlockSize are cut by buddies from larger segments that the
+// allocators of the process share. It saves a program with many short-lived
+// allocators the way to the system, and costs the rounding of chunks to a power
+// of two. Over a source that is neither backing.Heap() nor backing.Mmap() the
+// pool is this allocator's own; for a wider one see [NewChunkPool].
+func WithPooledChunks(on bool) Option { return func(c *settings) { c.pooled = on } }
+
 // WithMaxBytes bounds what the allocator maps: it is never exceeded, not by a
 // byte. A Malloc that would need more fails with ErrLimit. n <= 0 means no
 // bound.
-func WithMaxBytes(n int) Option { return func(c *heap.Config) { c.MaxBytes = max(n, 0) } }
+func WithMaxBytes(n int) Option { return func(c *settings) { c.MaxBytes = max(n, 0) } }
 
 // WithMisuse has f called with each refused free, after the allocator's lock
 // is released, on the goroutine that called Free. The error is a
 // [*MisuseError]. A f that panics makes misuse fatal. Without it a refused free
 // is counted in [Stats] and Free returns false.
-func WithMisuse(f func(error)) Option { return func(c *heap.Config) { c.Misuse = f } }
+func WithMisuse(f func(error)) Option { return func(c *settings) { c.Misuse = f } }

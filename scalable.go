@@ -3,8 +3,9 @@ package gomem
 import (
 	"fmt"
 	"io"
+	"math"
+	"unsafe"
 
-	"github.com/gomem-go/gomem/backing"
 	"github.com/gomem-go/gomem/internal/heap"
 )
 
@@ -38,16 +39,17 @@ type MisuseError = heap.MisuseError
 // size bytes, or the default if size is not positive. It maps nothing before the
 // first Malloc; an allocator that is never used costs a few hundred bytes.
 func NewScalableMemoryAllocator(size int, opts ...Option) *ScalableMemoryAllocator {
-	s := heap.Config{Source: backing.Heap(), Size: size}
-	SizeClasses.config(&s)
-	for _, o := range opts {
-		o(&s)
-	}
-	if size <= 0 {
+	s := asBuilt()
+	if s.Size = size; size <= 0 {
 		s.Size = defaultChunk
 	}
+	for _, o := range opts {
+		if o != nil {
+			o(s)
+		}
+	}
 	a := new(ScalableMemoryAllocator)
-	a.engine().Init(s)
+	a.engine().Init(s.config())
 	return a
 }
 
@@ -70,11 +72,24 @@ func (a *ScalableMemoryAllocator) TryMalloc(n int) ([]byte, error) { return a.en
 // MallocAligned is TryMalloc with the address a multiple of align, a power of
 // two up to 4096; any other is ErrInvalidSize.
 func (a *ScalableMemoryAllocator) MallocAligned(n, align int) ([]byte, error) {
-	if a == nil || n <= 0 {
+	switch {
+	case align <= 0 || align&(align-1) != 0 || align > maxAlign:
+		return nil, fmt.Errorf("gomem: MallocAligned(%d, %d): %w: alignment", n, align, ErrInvalidSize)
+	case n <= 0:
 		return a.TryMalloc(n)
+	case a != nil:
+		return a.engine().MallocAligned(n, align)
 	}
-	return a.engine().MallocAligned(n, align)
+	b, err := a.TryMalloc(n + min(align, math.MaxInt-n))
+	if err != nil {
+		return nil, err
+	}
+	// Safety: the address is only measured; the Go heap does not move.
+	skip := int(-uintptr(unsafe.Pointer(unsafe.SliceData(b))) & uintptr(align-1))
+	return b[skip : skip+n : skip+n], nil
 }
+
+const maxAlign = 4096
 
 // Free gives back b, a block or any part of one that is still live, and
 // returns true. It returns true and does nothing for an empty b, which needs no
@@ -195,6 +210,21 @@ func (a *ScalableMemoryAllocator) GetTotalFree() int64 {
 	}
 	_, freed := a.engine().Totals()
 	return int64(freed)
+}
+
+// GetChildren returns a snapshot of each chunk: its size and its free blocks.
+// The snapshots are the caller's: they neither hand out nor take back memory, and do
+// not change with the allocator. Slots for small blocks count as taken. nil if
+// there are no chunks. O(free blocks).
+func (a *ScalableMemoryAllocator) GetChildren() []*MemoryAllocator {
+	if a == nil {
+		return nil
+	}
+	var children []*MemoryAllocator
+	for c := range a.engine().Chunks() {
+		children = append(children, newChildView(len(c.Mem), c.Free))
+	}
+	return children
 }
 
 // GetAllocator returns a. It lets a type that embeds the allocator pass for

@@ -1,0 +1,197 @@
+package gomem
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/gomem-go/gomem/backing"
+	"github.com/gomem-go/gomem/offset"
+)
+
+// chunkPool is a [backing.Source] that cuts its mappings by buddies from
+// segments of another source.
+//
+//	segment  |####|##  |........|################|   ...   two or more
+//	used     ----------------------------------->          never used since mapped
+//
+// Invariants, all under mu:
+//
+//   - a mapping in live lies in a block that its segment's placement holds, or is
+//     one of the inner source by itself (no segment)
+//   - at most one segment holds no mapping
+//   - the bytes of a segment behind used are as the inner source mapped them: zero
+//
+// The accounting equation of each segment: free bytes + the blocks of its
+// mappings == segmentSize.
+type chunkPool struct {
+	inner backing.Source
+	unit  int // bytes: the least block, a page
+
+	mu       sync.Mutex
+	segments []*poolSegment
+	live     map[*byte]pooledChunk
+}
+
+// poolSegment is a mapping of the inner source and what is placed in it.
+type poolSegment struct {
+	mem   []byte
+	place *offset.Buddy
+	used  int
+}
+
+// pooledChunk is where a live mapping of n bytes came from.
+type pooledChunk struct {
+	seg *poolSegment // nil: from the inner source by itself
+	at  int          // in the segment
+	n   int
+}
+
+// segmentSize is the bytes of a segment: two of the largest blocks.
+const segmentSize = 2 * MaxBlockSize
+
+// The pools of the process, for the sources that are values.
+var (
+	heapPool = NewChunkPool(backing.Heap())
+	mmapPool = NewChunkPool(backing.Mmap())
+)
+
+// poolOver is the pool for WithPooledChunks.
+func poolOver(src backing.Source) backing.Source {
+	switch src {
+	case backing.Heap():
+		return heapPool
+	case backing.Mmap():
+		return mmapPool
+	}
+	return NewChunkPool(src)
+}
+
+// NewChunkPool returns a source that takes segments of 8 MiB from src and cuts
+// mappings of up to MaxBlockSize out of them, in powers of two from a page; what
+// is larger comes from src as it is. It keeps one empty segment for the next
+// load, and gives src every other back as soon as nothing in it is mapped.
+//
+// Map clears what was in use before, so it takes time proportional to the size
+// then. Unmap refuses what is not exactly a live mapping of the pool, with
+// backing.ErrNotMapped. Any goroutine may call any method. It is for use with
+// [WithBacking], by any number of allocators.
+func NewChunkPool(src backing.Source) backing.Source {
+	return &chunkPool{inner: src, unit: max(src.PageSize(), 4096), live: make(map[*byte]pooledChunk)}
+}
+
+// Name implements [backing.Source].
+func (p *chunkPool) Name() string { return "buddy+" + p.inner.Name() }
+
+// PageSize implements [backing.Source].
+func (p *chunkPool) PageSize() int { return p.inner.PageSize() }
+
+// Release implements [backing.Source].
+func (p *chunkPool) Release(mem []byte) error { return p.inner.Release(mem) }
+
+// Map implements [backing.Source]: O(log segmentSize) for each segment and
+// O(size) to clear.
+func (p *chunkPool) Map(size int) ([]byte, error) {
+	if size <= 0 || size > MaxBlockSize {
+		mem, err := p.inner.Map(size)
+		if err == nil {
+			p.mu.Lock()
+			p.live[&mem[0]] = pooledChunk{n: size}
+			p.mu.Unlock()
+		}
+		return mem, err
+	}
+	mem, dirty, err := p.cut(size)
+	clear(mem[:dirty])
+	return mem, err
+}
+
+// cut places a mapping of size bytes and says how many of its first ones were
+// in use before.
+func (p *chunkPool) cut(size int) (mem []byte, dirty int, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, s := range p.segments {
+		if mem, dirty = p.cutFrom(s, size); mem != nil {
+			return mem, dirty, nil
+		}
+	}
+	whole, err := p.inner.Map(segmentSize)
+	if err != nil {
+		return nil, 0, fmt.Errorf("pool: a segment for %d bytes: %w", size, err)
+	}
+	s := &poolSegment{mem: whole, place: offset.NewBuddy(segmentSize, p.unit)}
+	p.segments = append(p.segments, s)
+	mem, dirty = p.cutFrom(s, size)
+	return mem, dirty, nil
+}
+
+// cutFrom is cut from one segment; nil if it has no room.
+func (p *chunkPool) cutFrom(s *poolSegment, size int) (mem []byte, dirty int) {
+	at := s.place.Allocate(size)
+	if at < 0 {
+		return nil, 0
+	}
+	mem = s.mem[at : at+size : at+size]
+	dirty = min(max(s.used-at, 0), size)
+	s.used = max(s.used, at+size)
+	p.live[&mem[0]] = pooledChunk{s, at, size}
+	return mem, dirty
+}
+
+// Unmap implements [backing.Source].
+func (p *chunkPool) Unmap(mem []byte) error {
+	c, err := p.take(mem)
+	if err != nil {
+		return err
+	}
+	if c.seg == nil {
+		if err := p.inner.Unmap(mem); err != nil {
+			p.mu.Lock()
+			p.live[&mem[0]] = c
+			p.mu.Unlock()
+			return err
+		}
+		return nil
+	}
+	// Its pages may go while it waits for its next use, which clears it anyway.
+	_ = p.inner.Release(mem)
+	backing.Unpoison(mem)
+	return p.putBack(c)
+}
+
+// take removes mem from the live mappings. Nobody can be given it before it is
+// put back.
+func (p *chunkPool) take(mem []byte) (pooledChunk, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(mem) > 0 {
+		if c, ok := p.live[&mem[0]]; ok && c.n == len(mem) {
+			delete(p.live, &mem[0])
+			return c, nil
+		}
+	}
+	return pooledChunk{}, fmt.Errorf("pool: unmap %d bytes: %w", len(mem), backing.ErrNotMapped)
+}
+
+// putBack frees the block of c, which take removed, and gives the segment back
+// to the inner source if it is empty and not the only one that is.
+func (p *chunkPool) putBack(c pooledChunk) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := c.seg
+	if err := s.place.Free(c.at, c.n); err != nil {
+		return fmt.Errorf("pool: internal error: %w", err)
+	}
+	if !s.empty() || !slices.ContainsFunc(p.segments, func(o *poolSegment) bool { return o != s && o.empty() }) {
+		return nil
+	}
+	if p.inner.Unmap(s.mem) != nil {
+		// The segment stays for the next load; what was to be unmapped is.
+		return nil
+	}
+	p.segments = slices.DeleteFunc(p.segments, func(o *poolSegment) bool { return o == s })
+	return nil
+}
+
+func (s *poolSegment) empty() bool { return s.place.FreeBytes() == s.place.Size() }
