@@ -179,7 +179,9 @@ func (s *server) leave(st *stream, sub *subscriber) {
 	} else {
 		st.remove(sub)
 	}
-	if st.idle() {
+	// Those who are still draining a stream that ended may outlast it: by now the
+	// name can be another's.
+	if st.idle() && s.streams[st.name] == st {
 		delete(s.streams, st.name)
 	}
 }

@@ -235,6 +235,27 @@ func TestLateJoiner(t *testing.T) {
 	})
 }
 
+// Who still drains a stream that ended does not take its successor along.
+func TestNameIsUsedAgain(t *testing.T) {
+	eachEngine(t, func(t *testing.T, open func() engine) {
+		in := mustInput(t)
+		r := startRelay(t, open)
+		slow := r.pull("x")
+		pub := r.publish("x", in.preamble)
+		for range 40 { // more than the socket buffers hold
+			r.send(pub, in.tags)
+		}
+		pub.CloseWrite()
+		until(t, "the end", func() bool { return r.said("ended x") })
+		next := r.pull("x")
+		slow.Close()
+		until(t, "the slow one's departure", func() bool { return r.said("left x") })
+		second := r.publish("x", in.preamble, in.tags)
+		second.CloseWrite()
+		wantAll(t, "next", next, in.preamble, in.tags)
+	})
+}
+
 // idle reports that no frames have come in for a while.
 func (r *relayUnderTest) idle() bool {
 	n := r.count.bytesIn.Load()
