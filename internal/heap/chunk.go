@@ -1,7 +1,6 @@
 package heap
 
 import (
-	"sync/atomic"
 	"unsafe"
 
 	"github.com/gomem-go/gomem/offset"
@@ -11,12 +10,11 @@ const pageSize = 4096 // bytes: the least alignment of a chunk
 
 // chunk is one mapping of the backing and the placement of blocks in it.
 type chunk struct {
-	mem   []byte
-	place offset.Allocator
-	// spans holds the span that takes spanSize bytes at i*spanSize, nil where
-	// there are large blocks or none. Empty in a heap without spans.
-	spans  []atomic.Pointer[span]
-	nspans int  // spans that are not nil
+	raw    []byte // the mapping
+	mem    []byte // its part in use, aligned to spanSize if it may hold spans
+	place  offset.Allocator
+	size   int  // of the placement
+	nspans int  // spans in it
 	index  int  // in Heap.chunks and in the tourney
 	idle   bool // no block and no span is in it
 }
@@ -31,20 +29,19 @@ type table struct {
 
 type entry struct {
 	base, size uintptr
-	spans      []atomic.Pointer[span]
 	c          *chunk
 }
 
 const (
-	regionShift = 20
-	hashFactor  = 0x9E3779B97F4A7C15 // 2^64 / golden ratio (Knuth, vol. 3, 6.4)
+	tableShift = 20
+	hashFactor = 0x9E3779B97F4A7C15 // 2^64 / golden ratio (Knuth, vol. 3, 6.4)
 )
 
 // noChunks is the table of a heap without chunks.
 var noChunks = table{shift: 63, entries: make([]entry, 2)}
 
 func (t *table) hash(addr uintptr) int {
-	return int(uint64(addr>>regionShift) * hashFactor >> (t.shift & 63))
+	return int(uint64(addr>>tableShift) * hashFactor >> (t.shift & 63))
 }
 
 // find returns the entry of the chunk that contains addr, or nil.
@@ -66,7 +63,7 @@ func newTable(chunks []*chunk) *table {
 		for _, c := range chunks {
 			if c != nil {
 				base := c.addr()
-				visit(c, base>>regionShift, (base+uintptr(len(c.mem))-1)>>regionShift)
+				visit(c, base>>tableShift, (base+uintptr(len(c.mem))-1)>>tableShift)
 			}
 		}
 	}
@@ -78,11 +75,11 @@ func newTable(chunks []*chunk) *table {
 	t := &table{shift: 64 - bits, entries: make([]entry, 1<<bits)}
 	each(func(c *chunk, first, last uintptr) {
 		for r := first; r <= last; r++ {
-			i := t.hash(r << regionShift)
+			i := t.hash(r << tableShift)
 			for t.entries[i].size != 0 {
 				i = (i + 1) & (len(t.entries) - 1)
 			}
-			t.entries[i] = entry{base: c.addr(), size: uintptr(len(c.mem)), spans: c.spans, c: c}
+			t.entries[i] = entry{base: c.addr(), size: uintptr(len(c.mem)), c: c}
 		}
 	})
 	return t
@@ -91,7 +88,7 @@ func newTable(chunks []*chunk) *table {
 func (c *chunk) addr() uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(c.mem))) }
 
 // empty says whether no block and no span is left in the chunk.
-func (c *chunk) empty() bool { return c.place.FreeBytes() == c.place.Size() }
+func (c *chunk) empty() bool { return c.place.FreeBytes() == c.size }
 
 // tourney is a complete binary tree over the chunks in which each node holds
 // the larger of its children; the leaves hold what fits into each chunk. It
@@ -124,7 +121,22 @@ func (t *tourney) first(n int) int {
 	if len(t.node) == 0 || t.node[1] < n {
 		return -1
 	}
-	i := 1
+	return t.descend(1, n)
+}
+
+// after returns the lowest leaf beyond leaf i that holds at least n, or -1.
+func (t *tourney) after(i, n int) int {
+	for i += t.leaves(); i > 1; i >>= 1 {
+		if i&1 == 0 && t.node[i+1] >= n {
+			return t.descend(i+1, n)
+		}
+	}
+	return -1
+}
+
+// descend returns the lowest leaf below node i that holds at least n; there is
+// one.
+func (t *tourney) descend(i, n int) int {
 	for i < t.leaves() {
 		i *= 2
 		if t.node[i] < n {

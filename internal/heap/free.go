@@ -7,7 +7,11 @@ import (
 
 // freeSlow is Free for everything but the whole slot of an own span.
 func (h *Heap) freeSlow(b []byte) bool {
-	err := h.tryFree(b)
+	return h.reported(h.tryFree(b))
+}
+
+// reported tells the policy of a refused free.
+func (h *Heap) reported(err error) bool {
 	if err != nil && h.cfg.Misuse != nil {
 		h.cfg.Misuse(err)
 	}
@@ -15,9 +19,6 @@ func (h *Heap) freeSlow(b []byte) bool {
 }
 
 func (h *Heap) tryFree(b []byte) error {
-	if len(b) == 0 {
-		return nil
-	}
 	addr := uintptr(unsafe.Pointer(unsafe.SliceData(b)))
 	for {
 		sp := h.spanAt(addr)
@@ -35,8 +36,8 @@ func (h *Heap) tryFree(b []byte) error {
 func (h *Heap) freeSlot(sp *span, addr uintptr, b []byte) (err error, done bool) {
 	s := h.pinFor(sp)
 	local := sp.owner.Load() == s
-	if s == nil {
-		unpin(nil)
+	if s == noShard {
+		unpin(s)
 		h.awaitShards()
 		return nil, false
 	}
@@ -133,8 +134,8 @@ func (h *Heap) freePart(sp *span, i, within uint32, b []byte) (err error, done b
 	unpin(h.pinLocked())
 	s := h.pinFor(sp)
 	local := sp.owner.Load() == s
-	if s == nil {
-		unpin(nil)
+	if s == noShard {
+		unpin(s)
 		return h.unlock(nil), false
 	}
 	rec := &sp.recs[i]

@@ -31,6 +31,7 @@ type Config struct {
 type Heap struct {
 	// What the fast paths read; changed only under mu.
 	shards unsafe.Pointer // *shardSet; noShards: not shared out, or paused
+	spans  atomic.Pointer[spanMap]
 	table  atomic.Pointer[table]
 
 	cfg     Config
@@ -42,11 +43,12 @@ type Heap struct {
 	set    *shardSet
 	chunks []*chunk
 	fits   tourney
-	mapped int // bytes of all chunks
-	peak   int // most of mapped
-	nempty int // chunks without a block
-	low    int // least of nempty since the last tick
-	solo   int // small blocks placed without spans, for deciding when to share out
+	last   *chunk // the one that placed the last block; fits does not know what it has
+	mapped int    // bytes of all chunks
+	peak   int    // most of mapped
+	nempty int    // chunks without a block
+	low    int    // least of nempty since the last tick
+	solo   int    // small blocks placed without spans, for deciding when to share out
 	spare  [classes]*span
 	parts  map[uintptr]*part // slots in state part, by address
 	dead   [][]byte          // mappings that unlock gives back
@@ -62,6 +64,7 @@ type Heap struct {
 func (h *Heap) Init(cfg Config) {
 	h.cfg = cfg
 	h.publish(&noShards)
+	h.spans.Store(noSpans)
 	h.table.Store(&noChunks)
 }
 
@@ -72,13 +75,11 @@ func (h *Heap) Malloc(n int) []byte {
 	if uint(n-1) < maxSmall && h != nil {
 		c := classOf[uint(n+slotAlign-1)/slotAlign]
 		s := h.pin()
-		if s != nil {
-			if sp := s.cur[c&63]; sp.head != noSlot {
-				b := sp.take(n)
-				s.malloced += uint64(n)
-				unpin(s)
-				return b
-			}
+		if sp := s.cur[c&63]; sp.head != noSlot {
+			b := sp.take(n)
+			s.malloced += uint64(n)
+			unpin(s)
+			return b
 		}
 		unpin(s)
 	}
@@ -117,7 +118,7 @@ func (h *Heap) TryMalloc(n int) ([]byte, error) {
 // out.
 func (h *Heap) mallocSmall(n, c int) ([]byte, error) {
 	s := h.pin()
-	if s != nil && s.refill(c) {
+	if s != noShard && s.refill(c) {
 		b := s.takeFor(n, c)
 		unpin(s)
 		return b, nil
@@ -159,12 +160,17 @@ func (h *Heap) Free(b []byte) bool {
 	if h == nil {
 		return false
 	}
-	sp := h.spanAt(addr)
-	if sp == nil {
+	m := h.spans.Load()
+	r := &m.regions[addr>>regionShift&m.mask]
+	if r.number != addr>>regionShift {
 		return h.freeSlow(b)
 	}
+	sp := r.places[addr>>spanShift%regionSpans].Load()
+	if sp == nil {
+		return h.reported(h.freeBlock(b))
+	}
 	s := h.pinFor(sp)
-	if sp.owner.Load() == s && s != nil {
+	if sp.owner.Load() == s {
 		off := addr - uintptr(sp.base)
 		i, within := sp.slot(uint32(off))
 		if i < uint32(len(sp.recs)) && within == 0 && sp.recs[i] == stateLive|uint32(len(b)) {
@@ -196,17 +202,8 @@ func (h *Heap) filed(s *shard, sp *span) bool {
 
 // spanAt returns the span that takes the bytes around addr, or nil.
 func (h *Heap) spanAt(addr uintptr) *span {
-	t := h.table.Load()
-	e := &t.entries[t.hash(addr)]
-	at := addr - e.base
-	if at >= e.size {
-		if e = t.find(addr); e == nil {
-			return nil
-		}
-		at = addr - e.base
-	}
-	if at >>= spanShift; at < uintptr(len(e.spans)) {
-		return e.spans[at].Load()
+	if place := h.spans.Load().place(addr); place != nil {
+		return place.Load()
 	}
 	return nil
 }
@@ -215,15 +212,13 @@ func (h *Heap) spanAt(addr uintptr) *span {
 // allocation from the heap by anyone; nothing is taken. nil as Malloc.
 func (h *Heap) Borrow(n int) []byte {
 	if uint(n-1) < maxSmall && h != nil {
+		c := classOf[uint(n+slotAlign-1)/slotAlign]
 		s := h.pin()
-		if s != nil {
-			c := classOf[uint(n+slotAlign-1)/slotAlign]
-			if sp := s.cur[c&63]; sp.head != noSlot {
-				// Safety: the head is a slot of the span, of n bytes or more.
-				b := (*[maxSmall]byte)(unsafe.Add(sp.base, sp.head*sp.size))[:n:n]
-				unpin(s)
-				return b
-			}
+		if sp := s.cur[c&63]; sp.head != noSlot {
+			// Safety: the head is a slot of the span, of n bytes or more.
+			b := (*[maxSmall]byte)(unsafe.Add(sp.base, sp.head*sp.size))[:n:n]
+			unpin(s)
+			return b
 		}
 		unpin(s)
 	}
@@ -251,6 +246,9 @@ func (h *Heap) shareOut() bool {
 		return false
 	}
 	set := make(shardSet, shardCount())
+	for i := range set {
+		set[i] = noShard
+	}
 	h.set = &set
 	h.publish(h.set)
 	return true
@@ -260,14 +258,16 @@ func (h *Heap) shareOut() bool {
 // the shard if the P has none yet.
 func (h *Heap) pinLocked() *shard {
 	for {
-		if s := h.pin(); s != nil {
+		if s := h.pin(); s != noShard {
 			return s
 		}
-		unpin(nil)
+		unpin(noShard)
 		id := pinIndex()
-		set := make(shardSet, max(len(*h.set), id+1))
-		copy(set, *h.set)
-		if set[id] == nil {
+		set := append(shardSet(nil), *h.set...)
+		for len(set) <= id {
+			set = append(set, noShard)
+		}
+		if set[id] == noShard {
 			set[id] = newShard()
 		}
 		h.set = &set

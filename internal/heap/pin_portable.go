@@ -17,47 +17,46 @@ type shardLock struct{ sync.Mutex }
 func shardCount() int { return min(8, 2*runtime.GOMAXPROCS(0)) }
 
 // pin locks a shard, a goroutine's own choice as long as its stack stays where
-// it is, and returns it; nil if there is none. Call unpin in either case.
+// it is, and returns it; noShard if there is none. Call unpin in either case.
 func (h *Heap) pin() *shard {
 	set := *h.published()
 	if len(set) == 0 {
-		return nil
+		return noShard
 	}
-	s := set[pinIndex()%len(set)]
-	if s == nil {
-		return nil
-	}
-	s.Lock()
-	if h.published() == &noShards { // paused meanwhile
-		s.Unlock()
-		return nil
+	return h.lock(set[pinIndex()%len(set)])
+}
+
+// lock locks s, or returns noShard if the heap is paused meanwhile.
+func (h *Heap) lock(s *shard) *shard {
+	if s != noShard {
+		s.Lock()
+		if h.published() == &noShards {
+			s.Unlock()
+			return noShard
+		}
 	}
 	return s
 }
 
 func unpin(s *shard) {
-	if s != nil {
+	if s != noShard {
 		s.Unlock()
 	}
 }
 
-// pinFor locks the shard that owns sp, so that every free is local; nil if
+// pinFor locks the shard that owns sp, so that every free is local; noShard if
 // there is none.
 func (h *Heap) pinFor(sp *span) *shard {
 	for {
-		s := sp.owner.Load()
-		if s == nil || h.published() == &noShards {
-			return nil
+		owner := sp.owner.Load()
+		if owner == nil {
+			return noShard
 		}
-		s.Lock()
-		if h.published() == &noShards {
-			s.Unlock()
-			return nil
-		}
-		if sp.owner.Load() == s {
+		s := h.lock(owner)
+		if s == noShard || sp.owner.Load() == s {
 			return s
 		}
-		s.Unlock()
+		unpin(s)
 	}
 }
 
@@ -71,7 +70,7 @@ func pinIndex() int {
 // barrier returns when every holder of a shard's lock has let go.
 func (h *Heap) barrier(set *shardSet) {
 	for _, s := range *set {
-		if s != nil {
+		if s != noShard {
 			s.Lock()
 			s.Unlock() //nolint:staticcheck // waiting for the holder is the point
 		}

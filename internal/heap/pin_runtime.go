@@ -25,8 +25,8 @@ type shardLock struct{}
 
 func shardCount() int { return runtime.GOMAXPROCS(0) }
 
-// pin keeps the goroutine on its P and returns the P's shard, nil if there is
-// none. Call unpin in either case, soon, and do not block, allocate or lock in
+// pin keeps the goroutine on its P and returns the P's shard, noShard if
+// there is none. Call unpin in either case, soon, and do not block, allocate or lock in
 // between.
 func (h *Heap) pin() *shard { return h.published().of(procPin()) }
 

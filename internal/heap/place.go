@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"sync/atomic"
 	"unsafe"
 
 	"github.com/gomem-go/gomem/offset"
@@ -13,7 +12,8 @@ import (
 const (
 	chunkUnit = 64        // bytes: chunks are a multiple, so that granules fill them
 	minChunk  = 512 << 10 // unless there is less in all
-	maxChunk  = 4 << 20   // a larger block gets a chunk of its own size
+	maxChunk  = 4 << 20
+	ownChunk  = 256 << 10 // a block of this size gets a chunk of its own if none has room
 )
 
 // MallocAligned is Malloc with the address a multiple of align, a power of two
@@ -58,7 +58,13 @@ func (h *Heap) placeSpan(class int) (*span, error) {
 		sp = newSpan(class)
 	}
 	sp.place(c, off)
-	c.spans[off>>spanShift].Store(sp)
+	at := uintptr(sp.base)
+	place := h.spans.Load().place(at)
+	if place == nil {
+		h.spans.Store(h.spans.Load().with(at))
+		place = h.spans.Load().place(at)
+	}
+	place.Store(sp)
 	c.nspans++
 	return sp, nil
 }
@@ -68,7 +74,7 @@ func (h *Heap) dropSpans(sp *span) {
 	for sp != nil {
 		next := sp.next
 		c := sp.chunk
-		c.spans[sp.off>>spanShift].Store(nil)
+		h.spans.Load().place(uintptr(sp.base)).Store(nil)
 		c.nspans--
 		sp.owner.Store(nil)
 		h.giveBack(c, sp.off, spanSize)
@@ -113,35 +119,49 @@ func (h *Heap) take(n, align int) (c *chunk, off int, err error) {
 
 // takeMapped is take without growing; a nil chunk means no room.
 func (h *Heap) takeMapped(n, align int) (*chunk, int) {
-	need := n
-	if align > 1 {
-		// A hint only: with so much room the placement can always align.
-		need = n + align
+	// The chunk of the last block most likely has room for the next, and its
+	// entry in the tourney need not follow each of them.
+	if c := h.last; c != nil {
+		if off := h.takeFrom(c, n, align); off >= 0 {
+			return c, off
+		}
+		h.last = nil
+		h.fits.set(c.index, c.place.Fits())
 	}
-	i := h.fits.first(need)
-	if i < 0 && need != n {
-		i = h.fits.first(n)
+	// Room may not be aligned: then a few of the next chunks have a try.
+	for i, tries := h.fits.first(n), 8; i >= 0 && tries > 0; i, tries = h.fits.after(i, n), tries-1 {
+		if off := h.takeFrom(h.chunks[i], n, align); off >= 0 {
+			return h.chunks[i], off
+		}
 	}
-	if i < 0 {
-		return nil, 0
+	// Where there is so much, the placement can always align.
+	if i := h.fits.first(n + align); i >= 0 && align > 1 {
+		if off := h.takeFrom(h.chunks[i], n, align); off >= 0 {
+			return h.chunks[i], off
+		}
 	}
-	c := h.chunks[i]
-	off := -1
-	if align > 1 {
-		off = c.place.AllocateAligned(n, align)
-	} else {
+	return nil, 0
+}
+
+// takeFrom places n bytes at a multiple of align in c; -1 if there is no room.
+func (h *Heap) takeFrom(c *chunk, n, align int) (off int) {
+	switch {
+	case align <= 1:
 		off = c.place.Allocate(n)
+	case c.addr()&uintptr(align-1) != 0:
+		return -1
+	default:
+		off = c.place.AllocateAligned(n, align)
 	}
-	if off < 0 {
-		return nil, 0
+	if off >= 0 {
+		h.last = c
+		if c.idle {
+			c.idle = false
+			h.nempty--
+			h.low = min(h.low, h.nempty)
+		}
 	}
-	h.fits.set(i, c.place.Fits())
-	if c.idle {
-		c.idle = false
-		h.nempty--
-		h.low = min(h.low, h.nempty)
-	}
-	return c, off
+	return off
 }
 
 // giveBack returns [off, off+n) of c, which the caller took whole. Under mu.
@@ -153,7 +173,9 @@ func (h *Heap) giveBack(c *chunk, off, n int) {
 }
 
 func (h *Heap) gaveBack(c *chunk) {
-	h.fits.set(c.index, c.place.Fits())
+	if c != h.last {
+		h.fits.set(c.index, c.place.Fits())
+	}
 	if c.empty() {
 		c.idle = true
 		h.nempty++
@@ -163,10 +185,12 @@ func (h *Heap) gaveBack(c *chunk) {
 
 // freeBlock frees b in a chunk that it lies in, not in a span.
 func (h *Heap) freeBlock(b []byte) error {
+	if len(b) == 0 {
+		return nil
+	}
 	addr := uintptr(unsafe.Pointer(unsafe.SliceData(b)))
 	h.mu.Lock()
-	t := h.table.Load()
-	e := t.find(addr)
+	e := h.table.Load().find(addr)
 	if e == nil || int(addr-e.base) > len(e.c.mem)-len(b) {
 		return h.unlock(h.misuse(ErrNotOwned, b, nil))
 	}
@@ -185,7 +209,13 @@ func (h *Heap) grow(n int) error {
 		return fmt.Errorf("%w: %d bytes", ErrOutOfMemory, n)
 	}
 	least := (n + chunkUnit - 1) &^ (chunkUnit - 1)
-	size := max(least, h.nextChunk())
+	if h.cfg.Spans && least >= spanSize {
+		least += spanSize // to align it
+	}
+	size := least
+	if n < ownChunk {
+		size = max(least, h.nextChunk())
+	}
 	if limit := h.cfg.MaxBytes; limit > 0 && size > limit-h.mapped {
 		if size = (limit - h.mapped) &^ (chunkUnit - 1); size < least {
 			return fmt.Errorf("%w: %d bytes mapped, %d more needed, limit %d", ErrLimit, h.mapped, least, limit)
@@ -203,7 +233,7 @@ func (h *Heap) grow(n int) error {
 }
 
 // nextChunk is the size of the next chunk: the configured one first, then
-// three times what there is until 512 KiB, then an eighth of what there is.
+// three times what there is until 512 KiB, then a sixteenth of it.
 func (h *Heap) nextChunk() int {
 	if h.mapped == 0 {
 		return (max(h.cfg.Size, 1) + chunkUnit - 1) &^ (chunkUnit - 1)
@@ -211,14 +241,16 @@ func (h *Heap) nextChunk() int {
 	if h.mapped < minChunk {
 		return min(max(h.cfg.Size, 3*h.mapped, pageSize), minChunk)
 	}
-	return min(max(h.mapped/8&^(pageSize-1), minChunk), maxChunk)
+	return min(max(h.mapped/16&^(pageSize-1), minChunk), maxChunk)
 }
 
 func (h *Heap) addChunk(mem []byte) {
-	c := &chunk{mem: mem, place: h.cfg.Placement(len(mem)), idle: true}
-	if h.cfg.Spans {
-		c.spans = make([]atomic.Pointer[span], len(mem)>>spanShift)
+	c := &chunk{raw: mem, mem: mem, idle: true}
+	if h.cfg.Spans && len(mem) >= 2*spanSize {
+		c.mem = mem[-c.addr()&(spanSize-1):]
 	}
+	c.place = h.cfg.Placement(len(c.mem))
+	c.size = c.place.Size()
 	c.index = len(h.chunks)
 	for i, at := range h.chunks {
 		if at == nil {

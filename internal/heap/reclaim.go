@@ -37,7 +37,7 @@ func (h *Heap) reclaimWorthwhile() bool {
 	}
 	total, freed := h.totals()
 	slack := h.mapped - free - int(total-freed)
-	return slack > max(idleLimit*spanSize, h.mapped/4)
+	return slack > max(idleLimit*spanSize, h.mapped/8)
 }
 
 // reclaim takes in what was freed remotely, returns the empty spans of every
@@ -53,12 +53,12 @@ func (h *Heap) reclaim() {
 	me := (*h.set)[pinIndex()%len(*h.set)]
 	h.pause()
 	for _, s := range *h.set {
-		if s == nil {
+		if s == noShard {
 			continue
 		}
 		s.drain()
 		h.dropSpans(s.takeIdle(true))
-		if me != nil && s != me && s.malloced == s.seen {
+		if me != noShard && s != me && s.malloced == s.seen {
 			me.takeOver(s)
 		}
 		s.seen = s.malloced
@@ -147,7 +147,7 @@ func (h *Heap) dropEmpty(keep int) (dropped int) {
 		if c == nil || !c.empty() {
 			continue
 		}
-		if h.nempty > keep || len(c.mem) > max(maxChunk, h.cfg.Size) {
+		if h.nempty > keep || len(c.raw) > max(maxChunk, h.cfg.Size)+spanSize {
 			h.dropChunk(c)
 			h.nempty--
 			dropped++
@@ -161,10 +161,13 @@ func (h *Heap) dropEmpty(keep int) (dropped int) {
 }
 
 func (h *Heap) dropChunk(c *chunk) {
+	if h.last == c {
+		h.last = nil
+	}
 	h.chunks[c.index] = nil
 	h.fits.set(c.index, 0)
-	h.mapped -= len(c.mem)
-	h.dead = append(h.dead, c.mem)
+	h.mapped -= len(c.raw)
+	h.dead = append(h.dead, c.raw)
 }
 
 // unlock ends a section under mu and then does what must not happen under it:
@@ -243,7 +246,7 @@ func (h *Heap) reset() {
 	h.pause()
 	if h.set != nil {
 		for _, s := range *h.set {
-			if s != nil {
+			if s != noShard {
 				h.malloced += s.malloced
 				h.freed += s.freed
 				h.raced += s.raced
@@ -255,11 +258,12 @@ func (h *Heap) reset() {
 	h.resume()
 	for _, c := range h.chunks {
 		if c != nil {
-			h.dead = append(h.dead, c.mem)
+			h.dead = append(h.dead, c.raw)
 		}
 	}
-	h.chunks, h.fits = nil, tourney{}
+	h.chunks, h.fits, h.last = nil, tourney{}, nil
 	h.mapped, h.nempty, h.low = 0, 0, 0
+	h.spans.Store(noSpans)
 	h.table.Store(&noChunks)
 }
 
@@ -269,7 +273,7 @@ func (h *Heap) totals() (malloced, freed uint64) {
 	malloced, freed = h.malloced, h.freed
 	if h.set != nil {
 		for _, s := range *h.set {
-			if s != nil {
+			if s != noShard {
 				// Freed first: what is freed was allocated before.
 				f := atomic.LoadUint64(&s.freed)
 				malloced += atomic.LoadUint64(&s.malloced)

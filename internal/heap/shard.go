@@ -28,6 +28,10 @@ type shard struct {
 
 type shardSet []*shard
 
+// noShard stands for a P that has no shard. All its classes are exhausted, and
+// it owns no span.
+var noShard = newShard()
+
 // noShards is the set of a heap that is not shared out, or paused.
 var noShards shardSet
 
@@ -38,12 +42,12 @@ func (h *Heap) published() *shardSet { return (*shardSet)(atomic.LoadPointer(&h.
 // publish changes the set. Under mu.
 func (h *Heap) publish(set *shardSet) { atomic.StorePointer(&h.shards, unsafe.Pointer(set)) }
 
-// of returns the shard at id, nil if there is none.
+// of returns the shard at id, noShard if there is none.
 func (set shardSet) of(id int) *shard {
 	if id < len(set) {
 		return set[id]
 	}
-	return nil
+	return noShard
 }
 
 // idleLimit is how many empty spans a shard keeps for the next load: 256 KiB.

@@ -38,7 +38,7 @@ func (h *Heap) Stats() Stats {
 	}
 	if h.set != nil {
 		for _, sh := range *h.set {
-			if sh != nil {
+			if sh != noShard {
 				s.Raced += atomic.LoadUint64(&sh.raced)
 			}
 		}

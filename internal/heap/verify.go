@@ -30,17 +30,17 @@ func (h *Heap) verify() error {
 		if err := c.place.Verify(); err != nil {
 			return fmt.Errorf("heap: chunk %d: %w", i, err)
 		}
-		if got, want := h.fits.node[h.fits.leaves()+i], c.place.Fits(); got != want {
+		if got, want := h.fits.node[h.fits.leaves()+i], c.place.Fits(); got != want && c != h.last {
 			return fmt.Errorf("heap: chunk %d fits %d, the tourney says %d", i, want, got)
 		}
 		if e := h.table.Load().find(c.addr()); e == nil || e.c != c {
 			return fmt.Errorf("heap: chunk %d is not in the table", i)
 		}
-		mapped += len(c.mem)
+		mapped += len(c.raw)
 		if c.empty() {
 			empty++
 		}
-		if err := c.verifySpans(spans); err != nil {
+		if err := c.verifySpans(h.spans.Load(), spans); err != nil {
 			return fmt.Errorf("heap: chunk %d: %w", i, err)
 		}
 	}
@@ -55,16 +55,17 @@ func (h *Heap) verify() error {
 	return h.verifyShards(spans)
 }
 
-// verifySpans checks the page map and collects the spans of c.
-func (c *chunk) verifySpans(spans map[*span]bool) error {
+// verifySpans checks the map of spans and collects the spans of c.
+func (c *chunk) verifySpans(m *spanMap, spans map[*span]bool) error {
 	count := 0
-	for i := range c.spans {
-		sp := c.spans[i].Load()
-		if sp == nil {
+	for off := 0; off < len(c.mem); off += spanSize {
+		place := m.place(c.addr() + uintptr(off))
+		if place == nil || place.Load() == nil {
 			continue
 		}
-		if sp.chunk != c || sp.off != i<<spanShift {
-			return fmt.Errorf("span %d believes to be at %d", i, sp.off)
+		sp := place.Load()
+		if sp.chunk != c || sp.off != off || uintptr(sp.base) != c.addr()+uintptr(off) {
+			return fmt.Errorf("the span at %d believes to be at %d", off, sp.off)
 		}
 		spans[sp] = true
 		count++
@@ -129,7 +130,7 @@ func (h *Heap) shardList() []*shard {
 	var all []*shard
 	if h.set != nil {
 		for _, s := range *h.set {
-			if s != nil {
+			if s != noShard {
 				all = append(all, s)
 			}
 		}
