@@ -1,0 +1,37 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestRun(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "tiny.trace")
+	if err := os.WriteFile(file, []byte("malloc 0 100\nmalloc 1 64\nfree 0\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var stdout, stderr bytes.Buffer
+	args := []string{"-passes", "1", "-native=false", "-impl", "gomem,mcache", file}
+	if err := run(t.Context(), args, &stdout, &stderr); err != nil {
+		t.Fatalf("%v\n%s", err, stderr.String())
+	}
+	for _, want := range []string{"trace=tiny ops=4", "gomem", "mcache"} {
+		if !strings.Contains(stdout.String(), want) {
+			t.Errorf("no %q in:\n%s", want, stdout.String())
+		}
+	}
+}
+
+func TestRunRefuses(t *testing.T) {
+	for name, args := range map[string][]string{
+		"unknown allocator": {"-impl", "abacus"},
+		"no such file":      {"-native=false", filepath.Join(t.TempDir(), "none")},
+	} {
+		if err := run(t.Context(), args, &bytes.Buffer{}, &bytes.Buffer{}); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
