@@ -110,8 +110,8 @@ func (w *fieldPointers) collect(p unsafe.Pointer, t reflect.Type) {
 			w.found = append(w.found, q)
 		}
 	case reflect.Struct:
-		for i := range t.NumField() {
-			w.collect(unsafe.Add(p, t.Field(i).Offset), t.Field(i).Type)
+		for field := range t.Fields() {
+			w.collect(unsafe.Add(p, field.Offset), field.Type)
 		}
 	case reflect.Array:
 		for i := range t.Len() {
@@ -154,8 +154,8 @@ func hasPointers(t reflect.Type) bool {
 	case reflect.Array:
 		return t.Len() > 0 && hasPointers(t.Elem())
 	case reflect.Struct:
-		for i := range t.NumField() {
-			if hasPointers(t.Field(i).Type) {
+		for field := range t.Fields() {
+			if hasPointers(field.Type) {
 				return true
 			}
 		}

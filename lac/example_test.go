@@ -69,14 +69,12 @@ func ExampleAllocator_IncRef() {
 	var wg sync.WaitGroup
 	for range 4 {
 		ac.IncRef() // before the goroutine starts
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
+		wg.Go(func() {
 			defer ac.DecRef()
 			for i := range 1000 {
 				*lac.New[int](ac) = i
 			}
-		}()
+		})
 	}
 	wg.Wait()
 	ac.Release()

@@ -45,6 +45,11 @@ func New[T any](ac *Allocator) *T {
 //go:noinline
 func newTyped[T any](ac *Allocator) *T {
 	if ac != nil && unsafe.Sizeof(*(*T)(nil)) != 0 {
+		if c := ac.core; c != nil && c.typed != nil && !c.multi {
+			if p := c.typed.bump(typeID[T](), c); p != nil {
+				return (*T)(p)
+			}
+		}
 		if p := unsafe.SliceData(makeTyped[T](ac, "New", 1)); p != nil {
 			return p
 		}

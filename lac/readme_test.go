@@ -32,7 +32,7 @@ func Example() {
 	d.Age = ac.Int(11)
 
 	n := 3
-	for i := 0; i < n; i++ {
+	for i := range n {
 		item := lac.New[PbItem](ac)
 		item.Id = ac.Int(i + 1)
 		item.Active = ac.Bool(true)

@@ -35,14 +35,40 @@ const (
 	maxSlabBytes   = 32 << 10
 )
 
+// typeID returns what identifies T.
+func typeID[T any]() unsafe.Pointer {
+	// Safety: the first word of a non-nil interface identifies its dynamic type.
+	var probe any = (*T)(nil)
+	return *(*unsafe.Pointer)(unsafe.Pointer(&probe))
+}
+
+// cached is where the slab of a type is remembered.
+func (t *typedSpace) cached(id unsafe.Pointer) **slab { return &t.cache[uintptr(id)>>5%64] }
+
+// bump hands out one zeroed element of a type that was used before, or nil. The
+// caller has the core to itself.
+func (t *typedSpace) bump(id unsafe.Pointer, c *core) unsafe.Pointer {
+	s := *t.cached(id)
+	if s == nil || s.typ != id || c.debug != nil {
+		return nil
+	}
+	if !s.pointers {
+		return c.cur.bump(roundUp(s.size))
+	}
+	if s.end-s.off < s.size {
+		return nil
+	}
+	p := unsafe.Add(s.base, s.off)
+	s.off += s.size
+	return p
+}
+
 // slabOf returns the slab of T, made at the first use. The caller has the core
 // to itself.
 func slabOf[T any](c *core) *slab {
-	// Safety: the first word of a non-nil interface identifies its dynamic type.
-	var probe any = (*T)(nil)
-	id := *(*unsafe.Pointer)(unsafe.Pointer(&probe))
+	id := typeID[T]()
 	t := c.typed
-	slot := &t.cache[uintptr(id)>>5%64]
+	slot := t.cached(id)
 	if s := *slot; s != nil && s.typ == id {
 		return s
 	}
@@ -89,7 +115,7 @@ func (t *typedSpace) reset() {
 			if s.pointers {
 				// A type that the last arena did not use is forgotten.
 				delete(t.slabs, id)
-				t.cache[uintptr(id)>>5%64] = nil
+				*t.cached(id) = nil
 			}
 			continue
 		}

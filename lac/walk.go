@@ -124,8 +124,8 @@ func (w *walker) walk(p unsafe.Pointer, t reflect.Type) {
 			w.pointer(word(1))
 		}
 	case reflect.Struct:
-		for i := range t.NumField() {
-			if f := t.Field(i); w.follow(f.Type) {
+		for f := range t.Fields() {
+			if w.follow(f.Type) {
 				w.path = append(w.path, ".", f.Name)
 				w.walk(unsafe.Add(p, f.Offset), f.Type)
 				w.path = w.path[:len(w.path)-2]

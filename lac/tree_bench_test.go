@@ -1,0 +1,244 @@
+package lac
+
+import (
+	"runtime"
+	"sync"
+	"testing"
+)
+
+// The large rows of the predecessor: one message of 1,656 objects.
+
+type enumA int32
+
+type pbItemEx struct {
+	Id1, Id2, Id3, Id4, Id5, Id6, Id7, Id8, Id9, Id10 *int
+	Price                                             *int
+	Class                                             *int
+	Name1                                             *string
+	Active                                            *bool
+	EnumVal                                           *enumA
+}
+
+type pbDataEx struct {
+	Age   [10]*int
+	Items [9][]*pbItemEx
+	InUse [10]*pbItemEx
+}
+
+// treeItem makes an item and its 15 scalars; a nil arena is the Go heap.
+func treeItem(ac *Allocator, j int) *pbItemEx {
+	item := New[pbItemEx](ac)
+	item.Id1 = ac.Int(2 + j)
+	item.Id2 = ac.Int(2 + j)
+	item.Id3 = ac.Int(2 + j)
+	item.Id4 = ac.Int(2 + j)
+	item.Id5 = ac.Int(2 + j)
+	item.Id6 = ac.Int(2 + j)
+	item.Id7 = ac.Int(2 + j)
+	item.Id8 = ac.Int(2 + j)
+	item.Id9 = ac.Int(2 + j)
+	item.Id10 = ac.Int(2 + j)
+	item.Price = ac.Int(100 + j)
+	item.Class = ac.Int(3 + j)
+	item.Name1 = ac.String("name")
+	item.Active = ac.Bool(true)
+	item.EnumVal = NewEnum(ac, enumA(2))
+	return item
+}
+
+func tree(ac *Allocator, i int) *pbDataEx {
+	d := New[pbDataEx](ac)
+	for k := range d.Age {
+		d.Age[k] = ac.Int(11 + i)
+	}
+	for k := range d.InUse {
+		d.InUse[k] = treeItem(ac, i)
+	}
+	for k := range d.Items {
+		for j := range 10 {
+			d.Items[k] = Append(ac, d.Items[k], treeItem(ac, j))
+		}
+	}
+	return d
+}
+
+// checkTree fails the benchmark if the tree is not what tree makes.
+func checkTree(b *testing.B, d *pbDataEx, i int) {
+	b.Helper()
+	if *d.Age[9] != 11+i || *d.InUse[9].Id1 != 2+i || len(d.Items[8]) != 10 || *d.Items[8][9].Name1 != "name" {
+		b.Fatal("the tree is damaged")
+	}
+}
+
+func Benchmark_RawMallocLarge2(b *testing.B) {
+	b.ReportAllocs()
+	var d *pbDataEx
+	i := 0
+	for b.Loop() {
+		i++
+		d = tree(nil, i)
+	}
+	checkTree(b, d, i)
+}
+
+func benchTree(b *testing.B, p *AllocatorPool, shared bool) {
+	b.ReportAllocs()
+	i := 0
+	for b.Loop() {
+		i++
+		ac := p.Get()
+		if shared {
+			ac.IncRef()
+		}
+		d := tree(ac, i)
+		if d.Age[0] == nil {
+			b.Fatal("lost a value")
+		}
+		if shared {
+			ac.DecRef()
+		}
+		ac.Release()
+	}
+}
+
+func Benchmark_LacMallocLarge2(b *testing.B) { benchTree(b, NewPool("b"), false) }
+
+func Benchmark_LacMallocLarge2Mt(b *testing.B) { benchTree(b, NewPool("b"), true) }
+
+func Benchmark_LacScannedLarge2(b *testing.B) { benchTree(b, NewPool("b", WithScanned()), false) }
+
+// Large keeps every tree alive until the end of a round, as a server with many
+// requests at once does; the collector has to look at all of it.
+func benchLarge(b *testing.B, get func() *Allocator) {
+	b.ReportAllocs()
+	const live = 64
+	var trees [live]*pbDataEx
+	var acs [live]*Allocator
+	i := 0
+	for b.Loop() {
+		k := i % live
+		if trees[k] != nil {
+			acs[k].Release()
+		}
+		acs[k] = get()
+		trees[k] = tree(acs[k], i)
+		i++
+	}
+	runtime.KeepAlive(trees)
+	for _, ac := range acs {
+		if ac != nil {
+			ac.Release()
+		}
+	}
+}
+
+func Benchmark_RawMallocLarge(b *testing.B) { benchLarge(b, func() *Allocator { return nil }) }
+
+func Benchmark_LacMallocLarge(b *testing.B) {
+	p := NewPool("b")
+	benchLarge(b, p.Get)
+}
+
+func Benchmark_LacScannedLarge(b *testing.B) {
+	p := NewPool("b", WithScanned())
+	benchLarge(b, p.Get)
+}
+
+// Several goroutines build items in one arena; the time is for all of them, so
+// that twice the goroutines on two processors should not take longer.
+func Benchmark_Goroutines(b *testing.B) {
+	const items = 2000
+	for _, mode := range []string{"single", "incref-1", "incref-2", "fork-1", "fork-2"} {
+		b.Run(mode, func(b *testing.B) {
+			p := NewPool("b", WithChunkSize(1<<20))
+			n := 1
+			if mode[len(mode)-1] == '2' {
+				n = 2
+			}
+			for b.Loop() {
+				ac := p.Get()
+				var wg sync.WaitGroup
+				for range n {
+					own := ac
+					switch mode[0] {
+					case 'i':
+						ac.IncRef()
+					case 'f':
+						own = ac.Fork()
+					}
+					wg.Go(func() {
+						for i := range items {
+							arenaItem(own, i)
+						}
+						switch mode[0] {
+						case 'i':
+							ac.DecRef()
+						case 'f':
+							own.Release()
+						}
+					})
+				}
+				wg.Wait()
+				ac.Release()
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*items), "ns/item")
+		})
+	}
+}
+
+// One operation at a time; the arena is renewed once in a few thousand.
+func Benchmark_One(b *testing.B) {
+	run := func(name string, p *AllocatorPool, f func(ac *Allocator)) {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			ac := p.Get()
+			left := 2000
+			for b.Loop() {
+				f(ac)
+				if left--; left == 0 {
+					ac.Release()
+					ac = p.Get()
+					left = 2000
+				}
+			}
+			ac.Release()
+		})
+	}
+	run("new8/heap", nil, func(ac *Allocator) { sink = new(int) })
+	run("new8/lac", NewPool("b"), func(ac *Allocator) { New[int](ac) })
+	run("new8/scanned", NewPool("b", WithScanned()), func(ac *Allocator) { New[int](ac) })
+	run("new40/heap", nil, func(ac *Allocator) { sinkItem = new(pbItem) })
+	run("new40/lac", NewPool("b"), func(ac *Allocator) { New[pbItem](ac) })
+	run("new40/scanned", NewPool("b", WithScanned()), func(ac *Allocator) { New[pbItem](ac) })
+	run("append/heap", nil, appendSome)
+	run("append/lac", NewPool("b"), appendSome)
+	run("string/lac", NewPool("b"), func(ac *Allocator) { ac.NewString("sixteen bytes...") })
+	b.Run("getrelease", func(b *testing.B) {
+		p := NewPool("b")
+		for b.Loop() {
+			p.Get().Release()
+		}
+	})
+	b.Run("syncpool", func(b *testing.B) {
+		p := sync.Pool{New: func() any { return new(pbItem) }}
+		for b.Loop() {
+			p.Put(p.Get())
+		}
+	})
+}
+
+var (
+	sink      *int
+	sinkSlice []int
+)
+
+// appendSome appends 16 elements, one at a time.
+func appendSome(ac *Allocator) {
+	var s []int
+	for i := range 16 {
+		s = Append(ac, s, i)
+	}
+	if ac == nil {
+		sinkSlice = s
+	}
+}
