@@ -197,10 +197,11 @@ func (p *Pool) Free(b []byte) error {
 	}
 	var err error
 	at, n := p.offset(address(b)), cap(b)
-	if size, ok := p.place.BlockSize(at); ok && size == n {
-		err = p.take(at, n)
-	} else {
+	if size, ok := p.place.BlockSize(at); !ok || size != n {
 		err = p.refuse(at, n)
+	} else if err = p.place.Free(at, n); err == nil {
+		p.frees++
+		p.dead(at, n)
 	}
 	if p.shared {
 		p.mu.Unlock()
