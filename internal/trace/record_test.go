@@ -1,0 +1,120 @@
+package trace
+
+import (
+	"bytes"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+)
+
+// record allocates n bytes through r.
+func record(t *testing.T, r *Recorder, n int) []byte {
+	t.Helper()
+	b, err := r.Malloc(func() ([]byte, error) { return make([]byte, n), nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func free(t *testing.T, r *Recorder, b []byte) {
+	t.Helper()
+	if err := r.Free(b, func() error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestRecorderWritesWhatADecoderReads(t *testing.T) {
+	var out bytes.Buffer
+	r := NewRecorder(&out)
+	a, b, c := record(t, r, 100), record(t, r, 3<<20), record(t, r, 7)
+	free(t, r, b[2<<20:]) // the tail of a block of many pages
+	free(t, r, a)
+	free(t, r, b[:1<<20])
+	free(t, r, b[1<<20:2<<20])
+	if _, err := r.Malloc(func() ([]byte, error) { return nil, errors.New("no room") }); err == nil {
+		t.Error("the error of the allocation is lost")
+	}
+	if err := r.Free(c, func() error { return errors.New("refused") }); err == nil {
+		t.Error("the error of the free is lost")
+	}
+	free(t, r, make([]byte, 9)) // of a block from before
+	record(t, r, 0)
+	r.Reset()
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	got, err := Decode(&out, Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []uint32{100, 3 << 20, 7, FreeBit, FreeBit | 1, FreeBit | 2}; !slices.Equal(got.Ops, want) || got.Recorded != len(want) {
+		t.Errorf("recorded %x, want %x", got.Ops, want)
+	}
+}
+
+func TestRecorderKeepsOrderAcrossGoroutines(t *testing.T) {
+	const seed, workers, steps = 5, 4, 2000
+	t.Logf("seed %d", seed)
+	var out bytes.Buffer
+	r := NewRecorder(&out)
+	var group sync.WaitGroup
+	for worker := range workers {
+		group.Go(func() {
+			random := rand.New(rand.NewPCG(seed, uint64(worker)))
+			var live [][]byte
+			for range steps {
+				if len(live) < 20 || random.IntN(2) == 0 {
+					b, _ := r.Malloc(func() ([]byte, error) { return make([]byte, 1+random.IntN(9000)), nil })
+					live = append(live, b)
+					continue
+				}
+				b := live[len(live)-1]
+				live = live[:len(live)-1]
+				cut := random.IntN(len(b) + 1)
+				for _, part := range [][]byte{b[cut:], b[:cut]} {
+					if err := r.Free(part, func() error { return nil }); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+			for _, b := range live {
+				if err := r.Free(b, func() error { return nil }); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	got, err := Decode(&out, Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Recorded != len(got.Ops) || len(got.Ops) != 2*len(got.Sizes) {
+		t.Errorf("%d of %d operations recorded for %d blocks: something was never freed", got.Recorded, len(got.Ops), len(got.Sizes))
+	}
+}
+
+type failingWriter struct{ after int }
+
+func (w *failingWriter) Write(p []byte) (int, error) {
+	if w.after -= len(p); w.after < 0 {
+		return 0, errors.New("the disk is full")
+	}
+	return len(p), nil
+}
+
+func TestRecorderReportsAFullDisk(t *testing.T) {
+	r := NewRecorder(&failingWriter{after: 100_000})
+	for range 50_000 {
+		free(t, r, record(t, r, 16))
+	}
+	if err := r.Close(); err == nil {
+		t.Error("Close after a failed write: no error")
+	}
+}
