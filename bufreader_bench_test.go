@@ -151,61 +151,79 @@ func benchFloor(b *testing.B, n int) {
 	}
 }
 
-// benchSmall compares the calls that do next to nothing.
+// benchSmall compares the calls that do next to nothing. They are made on the
+// concrete types, as a program does.
 func benchSmall(b *testing.B) {
-	type calls interface {
-		io.Reader
-		ReadByte() (byte, error)
-		Peek(n int) ([]byte, error)
-		Discard(n int) (int, error)
-	}
-	for _, impl := range []string{"bufio", "gomem"} {
-		open := func() (calls, *bufio.Reader, *BufReader) {
-			if impl == "bufio" {
-				r := bufio.NewReaderSize(plainNetwork(), DefaultBufLen)
-				return r, r, nil
-			}
-			r := NewBufReader(plainNetwork())
-			return r, nil, r
-		}
-		b.Run("op=byte/impl="+impl, func(b *testing.B) {
-			_, std, own := open()
-			for b.Loop() {
-				// Called on the concrete type, as a program does.
-				for range 256 {
-					var c byte
-					if std != nil {
-						c, _ = std.ReadByte()
-					} else {
-						c, _ = own.ReadByte()
-					}
-					sink += c
-				}
-			}
-		})
-		b.Run("op=skip/impl="+impl, func(b *testing.B) {
-			r, _, _ := open()
-			for b.Loop() {
-				if _, err := r.Discard(1024); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-		b.Run("op=peek/impl="+impl, func(b *testing.B) {
-			r, _, _ := open()
-			for b.Loop() {
-				p, err := r.Peek(64)
+	std := func() *bufio.Reader { return bufio.NewReaderSize(plainNetwork(), DefaultBufLen) }
+	own := func() *BufReader { return NewBufReader(plainNetwork()) }
+	b.Run("op=byte/impl=bufio", func(b *testing.B) {
+		r := std()
+		for b.Loop() {
+			for range 256 {
+				c, err := r.ReadByte()
 				if err != nil {
 					b.Fatal(err)
 				}
-				touch(p)
-				if _, err := r.Discard(16); err != nil {
+				sink += c
+			}
+		}
+	})
+	b.Run("op=byte/impl=gomem", func(b *testing.B) {
+		r := own()
+		for b.Loop() {
+			for range 256 {
+				c, err := r.ReadByte()
+				if err != nil {
 					b.Fatal(err)
 				}
+				sink += c
 			}
-		})
+		}
+	})
+	b.Run("op=skip/impl=bufio", func(b *testing.B) {
+		r := std()
+		for b.Loop() {
+			if _, err := r.Discard(1024); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("op=skip/impl=gomem", func(b *testing.B) {
+		r := own()
+		for b.Loop() {
+			if err := r.Skip(1024); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("op=peek/impl=bufio", func(b *testing.B) {
+		r := std()
+		for b.Loop() {
+			p, err := r.Peek(64)
+			if err != nil {
+				b.Fatal(err)
+			}
+			touch(p)
+			if _, err := r.Discard(16); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("op=peek/impl=gomem", func(b *testing.B) {
+		r := own()
+		for b.Loop() {
+			p, err := r.Peek(64)
+			if err != nil {
+				b.Fatal(err)
+			}
+			touch(p)
+			if err := r.Skip(16); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	for impl, r := range map[string]io.Reader{"bufio": std(), "gomem": own()} {
 		b.Run("op=read1KiB/impl="+impl, func(b *testing.B) {
-			r, _, _ := open()
 			p := make([]byte, 1024)
 			for b.Loop() {
 				if _, err := io.ReadFull(r, p); err != nil {

@@ -94,7 +94,24 @@ func (b *BufReader) more() error {
 		}
 		b.slide()
 	}
-	return b.fillTail()
+	p := b.buf[b.w:]
+	b.pulling = true
+	defer b.pulled()
+	n, err := b.src.Read(p)
+	b.pulling = false
+	if uint(n-1) < uint(len(p)) {
+		b.w += n
+		b.total += int64(n)
+		b.err = err
+		return nil
+	}
+	if n == 0 && err == nil {
+		return b.fillTail() // which is patient
+	}
+	if n != 0 {
+		err = ErrInvalidRead
+	}
+	return err
 }
 
 // moreBehind is more where the bytes must go behind those that are looked at.

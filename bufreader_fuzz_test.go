@@ -300,7 +300,7 @@ func TestBufReaderAgainstBufio(t *testing.T) {
 func FuzzMIMEHeader(f *testing.F) {
 	for _, s := range []string{
 		"A: b\r\n\r\n", "a:b\nA: c\n d\n\te\n\n", "Key : v\n\n", "x\n\n", " x: y\n\n", ":v\n\n",
-		"A-B:\tx\n\n", "A: \x01\n\n", "A: b", "A: b\n", "A:\n \n\n", "Å: b\n\n",
+		"A-B:\tx\n\n", "A: \x01\n\n", "A: b", "A: b\n", "A:\n \n\n", "0:0\n \n\n", "Å: b\n\n",
 	} {
 		f.Add([]byte(s), byte(3))
 	}

@@ -261,3 +261,13 @@ func TestWritevOfSharedFrames(t *testing.T) {
 	}
 	expectError(t, s.Release(), nil)
 }
+
+// waitUntil polls for a state that another goroutine reaches.
+func waitUntil(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); !ok(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: not within 10 s", what)
+		}
+	}
+}

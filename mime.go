@@ -102,7 +102,8 @@ func (p *headerParser) tooLong(more int) error {
 
 // continued copies value and adds the continuation lines behind it.
 func (p *headerParser) continued(value []byte) (string, error) {
-	next, err := p.b.copied(&value)
+	value = bytes.Clone(value) // before the view of it ends
+	next, err := p.b.peekByte()
 	if err != nil || !blank(next) {
 		return unsafeString(value), err
 	}
@@ -124,12 +125,6 @@ func (p *headerParser) continued(value []byte) (string, error) {
 	}
 }
 
-// copied replaces a view by a copy and returns the next unread byte.
-func (b *BufReader) copied(v *[]byte) (byte, error) {
-	*v = bytes.Clone(*v)
-	return b.peekByte()
-}
-
 // peekByte returns the next byte without consuming it.
 func (b *BufReader) peekByte() (byte, error) {
 	p, err := b.Peek(1)
@@ -142,15 +137,13 @@ func (b *BufReader) peekByte() (byte, error) {
 // splitLine takes a header line apart: canonical key, value without blanks
 // around it.
 func splitLine(line []byte) (string, []byte, error) {
-	colon := bytes.IndexByte(line, ':')
-	if blank(line[0]) {
+	key, value, ok := bytes.Cut(line, []byte{':'})
+	switch {
+	case blank(line[0]):
 		return "", nil, malformed("begins with a blank", line)
-	}
-	if colon < 0 {
+	case !ok:
 		return "", nil, malformed("has no colon", line)
-	}
-	key := line[:colon]
-	if len(key) == 0 {
+	case len(key) == 0:
 		return "", nil, malformed("has an empty key", line)
 	}
 	for _, c := range key {
@@ -158,7 +151,7 @@ func splitLine(line []byte) (string, []byte, error) {
 			return "", nil, malformed("has an invalid key", line)
 		}
 	}
-	return textproto.CanonicalMIMEHeaderKey(string(key)), trimBlanks(line[colon+1:]), nil
+	return textproto.CanonicalMIMEHeaderKey(string(key)), trimBlanks(value), nil
 }
 
 // malformed names the line, of which at most the beginning is quoted.

@@ -34,7 +34,7 @@ func TestParseRecorded(t *testing.T) {
 		defer r.Recycle()
 		p := NewParser(r)
 		var methods []string
-		var sdp string
+		var sdp strings.Builder
 		frames := 0
 		for {
 			u, err := p.Next()
@@ -46,7 +46,7 @@ func TestParseRecorded(t *testing.T) {
 			}
 			if u.Request != nil {
 				methods = append(methods, u.Request.Method)
-				sdp += u.Request.Body
+				sdp.WriteString(u.Request.Body)
 				continue
 			}
 			frames++
@@ -60,8 +60,9 @@ func TestParseRecorded(t *testing.T) {
 		if got := strings.Join(methods, " "); got != "OPTIONS ANNOUNCE SETUP SETUP RECORD TEARDOWN" || frames != 108 {
 			t.Errorf("%s: %s and %d frames", name, got, frames)
 		}
-		if !strings.HasPrefix(sdp, "v=0\r\n") || !strings.Contains(sdp, "m=video") || !strings.Contains(sdp, "m=audio") {
-			t.Errorf("%s: SDP %q", name, sdp)
+		text := sdp.String()
+		if !strings.HasPrefix(text, "v=0\r\n") || !strings.Contains(text, "m=video") || !strings.Contains(text, "m=audio") {
+			t.Errorf("%s: SDP %q", name, text)
 		}
 	}
 }
