@@ -25,7 +25,7 @@ var (
 // consumed and nothing was allocated for the part beyond the limit.
 type LimitError struct {
 	Op    string // the method that refused
-	Limit string // the field that holds the limit, as MaxLineBytes
+	Limit string // the field or argument that holds the limit, as MaxLineBytes
 	Max   int    // its value
 	Size  int    // what the input asked for; at least that where its end was not seen
 }

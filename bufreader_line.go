@@ -134,11 +134,15 @@ func (b *BufReader) ReadUntil(delim []byte, limit int) ([]byte, error) {
 	if len(delim) == 0 {
 		return nil, ErrInvalidSize
 	}
+	own := limit > 0
 	limit = limitOf(limit, limitOf(b.MaxLineBytes, DefaultMaxLineBytes))
 	b.settle()
 	last := delim[len(delim)-1]
 	for from := 0; ; {
 		n, err := b.untilFrom("ReadUntil", last, from, limit)
+		if refused, ok := err.(*LimitError); ok && own {
+			refused.Limit = "limit"
+		}
 		if err != nil {
 			return nil, b.short(err)
 		}

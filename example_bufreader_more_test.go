@@ -1,0 +1,193 @@
+package gomem_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/gomem-go/gomem"
+)
+
+func ExampleBufReader_ReadLine() {
+	r := gomem.NewBufReader(strings.NewReader("one\r\ntwo\nlast"))
+	defer r.Recycle()
+	for {
+		line, err := r.ReadLine()
+		if err != nil {
+			fmt.Println(err)
+			break
+		}
+		fmt.Printf("%q ", line)
+	}
+	// Output: "one" "two" "last" EOF
+}
+
+func ExampleBufReader_ReadSlice() {
+	r := gomem.NewBufReader(strings.NewReader("a;b"))
+	defer r.Recycle()
+	p, err := r.ReadSlice(';')
+	fmt.Printf("%s %v\n", p, err)
+	p, err = r.ReadSlice(';')
+	fmt.Printf("%s %v\n", p, err)
+	// Output:
+	// a; <nil>
+	// b EOF
+}
+
+func ExampleBufReader_ReadUntil() {
+	r := gomem.NewBufReader(strings.NewReader("part one--boundary\r\npart two"))
+	defer r.Recycle()
+	p, err := r.ReadUntil([]byte("--boundary\r\n"), 1024)
+	fmt.Printf("%q %v\n", p, err)
+	_, err = r.ReadUntil([]byte("--boundary\r\n"), 5)
+	fmt.Println(err)
+	// Output:
+	// "part one--boundary\r\n" <nil>
+	// ReadUntil: 8 bytes exceed limit = 5
+}
+
+func ExampleBufReader_ReadMIMEHeader() {
+	r := gomem.NewBufReader(strings.NewReader("CSeq: 1\r\nSubject: in two\r\n lines\r\n\r\n"))
+	defer r.Recycle()
+	h, err := r.ReadMIMEHeader()
+	fmt.Println(h.Get("cseq"), "|", h.Get("subject"), err)
+	// Output: 1 | in two lines <nil>
+}
+
+func ExampleBufReader_Buffered() {
+	r := gomem.NewBufReader(strings.NewReader("twelve bytes"))
+	defer r.Recycle()
+	_ = r.Skip(7)
+	fmt.Println(r.Buffered(), r.TotalRead())
+	// Output: 5 12
+}
+
+func ExampleBufReader_TotalRead() {
+	r := gomem.NewBufReader(strings.NewReader("twelve bytes"))
+	defer r.Recycle()
+	_ = r.Skip(7)
+	fmt.Println("position", r.TotalRead()-int64(r.Buffered()))
+	// Output: position 7
+}
+
+func ExampleBufReader_Reset() {
+	r := gomem.NewBufReader(strings.NewReader("first"))
+	defer r.Recycle()
+	first, _ := r.ReadString(5)
+	r.Reset(strings.NewReader("second")) // the next connection
+	second, err := r.ReadString(6)
+	fmt.Println(first, second, err)
+	// Output: first second <nil>
+}
+
+func ExampleBufReader_Recycle() {
+	r := gomem.NewBufReader(strings.NewReader("bytes"))
+	r.Recycle()
+	_, err := r.ReadByte()
+	fmt.Println(errors.Is(err, gomem.ErrRecycled))
+	// Output: true
+}
+
+func ExampleBufReader_Release() {
+	r := gomem.NewBufReaderWithBufLen(strings.NewReader("a view and another one"), 16)
+	defer r.Recycle()
+	r.HoldViews = true
+	one, _ := r.Next(6)
+	two, _ := r.Next(12) // reads on, and leaves the first view alone
+	fmt.Printf("%s%s: %d bytes\n", one, two, r.ReadLen())
+	_ = r.Release(nil) // now both are dead
+	fmt.Println(r.ReadLen())
+	// Output:
+	// a view and another: 18 bytes
+	// 0
+}
+
+func ExampleBufReader_ReadLen() {
+	r := gomem.NewBufReader(strings.NewReader("0123456789"))
+	defer r.Recycle()
+	_ = r.Skip(4)
+	fmt.Println(r.ReadLen())
+	// Output: 4
+}
+
+func ExampleLimitError() {
+	r := gomem.NewBufReader(strings.NewReader("\x7f\xff\xff\xff..."))
+	defer r.Recycle()
+	n, _ := r.ReadBE(4)
+	_, err := r.ReadShared(n)
+	fmt.Println(err)
+	var limit *gomem.LimitError
+	fmt.Println(errors.As(err, &limit) && limit.Limit == "MaxFrameBytes", errors.Is(err, gomem.ErrTooLong))
+	// Output:
+	// ReadShared: 2147483647 bytes exceed MaxFrameBytes = 16777216
+	// true true
+}
+
+func ExampleSharedMemory() {
+	r := gomem.NewBufReader(strings.NewReader("frame"))
+	defer r.Recycle()
+	frame, _ := r.ReadShared(5)
+	done := make(chan string)
+	for range 2 {
+		_ = frame.Retain() // one reference for each subscriber
+		go func() {
+			m := frame.Memory()
+			done <- string(m.ToBytes())
+			_ = frame.Release()
+		}()
+	}
+	_ = frame.Release() // the reader's own
+	fmt.Println(<-done, <-done)
+	// Output: frame frame
+}
+
+func ExampleSharedMemory_Retain() {
+	r := gomem.NewBufReader(strings.NewReader("frame"))
+	defer r.Recycle()
+	frame, _ := r.ReadShared(5)
+	fmt.Println(frame.Retain(), frame.Release(), frame.Release())
+	fmt.Println(frame.Retain())
+	// Output:
+	// <nil> <nil> <nil>
+	// shared memory was released
+}
+
+func ExampleSharedMemory_Release() {
+	r := gomem.NewBufReader(strings.NewReader("frame"))
+	defer r.Recycle()
+	frame, _ := r.ReadShared(5)
+	fmt.Println(frame.Release(), errors.Is(frame.Release(), gomem.ErrReleased))
+	// Output: <nil> true
+}
+
+func ExampleSharedMemory_Len() {
+	r := gomem.NewBufReader(strings.NewReader("frame"))
+	defer r.Recycle()
+	frame, _ := r.ReadShared(5)
+	fmt.Println(frame.Len(), frame.Release(), frame.Len())
+	// Output: 5 <nil> 0
+}
+
+func ExampleSharedMemory_Memory() {
+	r := gomem.NewBufReaderWithBufLen(strings.NewReader("a frame that lies in two blocks"), 16)
+	defer r.Recycle()
+	frame, _ := r.ReadShared(31)
+	m := frame.Memory()
+	fmt.Println(m.Count(), string(m.ToBytes()), frame.Release())
+	// Output: 2 a frame that lies in two blocks <nil>
+}
+
+func ExampleSharedMemory_WriteTo() {
+	r := gomem.NewBufReader(strings.NewReader("to each subscriber\n"))
+	defer r.Recycle()
+	frame, _ := r.ReadShared(19)
+	for range 2 {
+		_, _ = frame.WriteTo(os.Stdout)
+	}
+	fmt.Println(frame.Release())
+	// Output:
+	// to each subscriber
+	// to each subscriber
+	// <nil>
+}
