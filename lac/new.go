@@ -27,12 +27,27 @@ func (ac *Allocator) bump(n uintptr) unsafe.Pointer {
 // the arena is released; it comes from the Go heap when ac is nil or was
 // released (reported as [ErrReleased]). O(1): one compare and one add.
 func New[T any](ac *Allocator) *T {
-	if unsafe.Sizeof(*(*T)(nil)) != 0 {
-		n := roundUp(unsafe.Sizeof(*(*T)(nil)))
-		if p := ac.bump(n); p != nil {
-			return (*T)(p)
+	if ac != nil && unsafe.Sizeof(*(*T)(nil)) != 0 {
+		// bump by hand, here and in NewEnum: its result would be tested twice.
+		off := ac.off
+		if next := off + roundUp(unsafe.Sizeof(*(*T)(nil))); next <= ac.end {
+			ac.off = next
+			// Safety: as in bump.
+			return (*T)(unsafe.Add(ac.base, off))
 		}
-		if p := ac.more(n); p != nil {
+		if c := ac.core; ac.shared && c != nil {
+			return (*T)(c.allocShared(roundUp(unsafe.Sizeof(*(*T)(nil)))))
+		}
+	}
+	return newSlow[T](ac)
+}
+
+// newSlow serves New when the window cannot.
+//
+//go:noinline
+func newSlow[T any](ac *Allocator) *T {
+	if unsafe.Sizeof(*(*T)(nil)) != 0 {
+		if p := ac.more(roundUp(unsafe.Sizeof(*(*T)(nil)))); p != nil {
 			return (*T)(p)
 		}
 	}
@@ -92,18 +107,22 @@ func NewFrom[T any](ac *Allocator, src *T) *T {
 
 // NewEnum allocates a T that holds v. O(1).
 func NewEnum[T any](ac *Allocator, v T) *T {
-	if unsafe.Sizeof(v) != 0 {
-		// The same as New, in one call instead of two.
-		if p := (*T)(ac.bump(roundUp(unsafe.Sizeof(v)))); p != nil {
+	if ac != nil && unsafe.Sizeof(v) != 0 {
+		off := ac.off
+		if next := off + roundUp(unsafe.Sizeof(v)); next <= ac.end {
+			ac.off = next
+			// Safety: as in bump.
+			p := (*T)(unsafe.Add(ac.base, off))
 			*p = v
 			return p
 		}
-		if p := (*T)(ac.more(roundUp(unsafe.Sizeof(v)))); p != nil {
+		if c := ac.core; ac.shared && c != nil {
+			p := (*T)(c.allocShared(roundUp(unsafe.Sizeof(v))))
 			*p = v
 			return p
 		}
 	}
-	p := newTyped[T](ac)
+	p := newSlow[T](ac)
 	*p = v
 	return p
 }

@@ -38,12 +38,11 @@ type AllocatorPool struct {
 	scanned   bool
 	known     core // holds what WithAttached names; no arena
 
-	shards  atomic.Pointer[[]*shard]
+	shards  atomic.Pointer[shards]
 	debugOn atomic.Bool
 	cores   atomic.Int64 // cores made
-	// oldGets and oldReleases are the counts of shards that were replaced, and
-	// of releases by the general way.
-	oldGets     atomic.Uint64
+	// oldReleases counts the releases by the general way, and those of shards
+	// that were replaced.
 	oldReleases atomic.Uint64
 	misuses     atomic.Int64
 	lastMisuse  atomic.Pointer[MisuseError]
@@ -57,13 +56,16 @@ type AllocatorPool struct {
 	idleLow  int // fewest idle cores since the last collection
 	watched  bool
 	lastGets uint64
+	oldGets  uint64             // counts of the shards before prev
+	prev     shards             // the shards replaced last
 	live     map[*core]struct{} // arenas in debug mode
 	graves   graveyard
 }
 
 // shard is what one processor owns of a pool.
 type shard struct {
-	gets     uint64 // first, for the alignment of 64-bit atomics
+	_        [0]atomic.Uint64 // aligns the counters on 32-bit machines
+	gets     uint64
 	releases uint64
 	lock     shardLock
 	idle     int
@@ -75,51 +77,16 @@ type shard struct {
 	_        [64]byte // keeps two shards off one cache line
 }
 
-// An Option sets one property of a pool made by [NewPool].
-type Option func(*settings)
+// shards is one shard per processor.
+type shards []shard
 
-type settings struct {
-	logger                             Logger
-	onMisuse                           func(error)
-	lacCap, chunkSize, chunks, maxIdle int
-	scanned, debug                     bool
-	attached                           []any
-}
-
-// WithLogger sends one line per misuse to logger instead of the log package.
-func WithLogger(logger Logger) Option { return func(s *settings) { s.logger = logger } }
-
-// WithMisuse calls f with a [*MisuseError] per misuse, in place of the logger.
-// f may panic; the state is unchanged by the misuse then, too.
-func WithMisuse(f func(error)) Option { return func(s *settings) { s.onMisuse = f } }
-
-// WithIdleArenas bounds how many idle arenas the pool keeps beside the few of
-// each processor. The default is 256.
-func WithIdleArenas(n int) Option { return func(s *settings) { s.lacCap = n } }
-
-// WithChunkSize sets the bytes of a chunk. The default is 64 KiB; sizes below
-// 512 B or above 256 MiB are brought into that range.
-func WithChunkSize(n int) Option { return func(s *settings) { s.chunkSize = n } }
-
-// WithIdleChunks allocates some chunks at once and never trims below them, and
-// bounds the idle memory of the pool to most chunks. The defaults are 0 and 1,024.
-func WithIdleChunks(some, most int) Option {
-	return func(s *settings) { s.chunks, s.maxIdle = some, most }
-}
-
-// WithScanned makes arenas in which any Go pointer may be stored without
-// [Attach]: objects of a type with pointers lie in slabs of that type, which
-// the collector scans.
-func WithScanned() Option { return func(s *settings) { s.scanned = true } }
-
-// WithDebug starts the pool in debug mode; see [AllocatorPool.EnableDebugMode].
-func WithDebug() Option { return func(s *settings) { s.debug = true } }
-
-// WithAttached attaches values to every arena of the pool at once: what arena
-// objects point to though a global variable keeps it alive anyway, such as the
-// type descriptions of a library. The pool keeps them alive, too.
-func WithAttached(values ...any) Option {
-	return func(s *settings) { s.attached = append(s.attached, values...) }
+// counts adds up the shards.
+func (list shards) counts() (gets, releases uint64) {
+	for i := range list {
+		gets += list[i].read(&list[i].gets)
+		releases += list[i].read(&list[i].releases)
+	}
+	return gets, releases
 }
 
 // NewPool makes a pool with the given options. O(1) beside the chunks asked
@@ -164,32 +131,29 @@ func NewAllocatorPool(name string, logger Logger, lacCap, chunkSize, defaultChun
 }
 
 // renewShards replaces all shards by empty ones. Idle cores of the old ones are
-// left to the collector, and so is a core released to an old shard later.
+// left to the collector, and so is a core released to an old shard later. The
+// old ones are counted for one more turn, as a goroutine may still be pinned to
+// one. The caller holds p.mu.
 func (p *AllocatorPool) renewShards() {
+	gets, releases := p.prev.counts()
+	p.oldGets += gets
+	p.oldReleases.Add(releases)
 	if old := p.shards.Load(); old != nil {
-		for _, s := range *old {
-			p.oldGets.Add(s.read(&s.gets))
-			p.oldReleases.Add(s.read(&s.releases))
-		}
+		p.prev = *old
 	}
-	shards := make([]*shard, shardCount())
-	for i := range shards {
-		shards[i] = &shard{slab: &noHandles}
+	list := make(shards, shardCount())
+	for i := range list {
+		list[i].slab = &noHandles
 	}
-	p.shards.Store(&shards)
+	p.shards.Store(&list)
 }
 
-// growShards adds shards after GOMAXPROCS grew.
+// growShards makes new shards after GOMAXPROCS grew.
 func (p *AllocatorPool) growShards() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	old := *p.shards.Load()
-	if n := shardCount(); n > len(old) {
-		shards := append(make([]*shard, 0, n), old...)
-		for len(shards) < n {
-			shards = append(shards, &shard{slab: &noHandles})
-		}
-		p.shards.Store(&shards)
+	if shardCount() > len(*p.shards.Load()) {
+		p.renewShards()
 	}
 }
 
@@ -370,9 +334,9 @@ func watch(p weak.Pointer[AllocatorPool]) {
 func (p *AllocatorPool) collected() {
 	p.epoch.Add(1)
 	p.store.trim()
-	gets, _ := p.counts()
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	gets, _ := p.counts()
 	n := min(p.idleLow, len(p.idle))
 	kept := copy(p.idle, p.idle[n:])
 	clear(p.idle[kept:])

@@ -23,7 +23,7 @@ type PbData struct {
 	InUse *PbItem
 }
 
-// The usage of the predecessor's README, line by line as printed there.
+// The usage of the predecessor's README, as printed there but for the form of the loop.
 func Example() {
 	ac := acPool.Get()
 	defer ac.Release()

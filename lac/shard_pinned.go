@@ -28,7 +28,7 @@ func shardCount() int { return runtime.GOMAXPROCS(0) }
 func (p *AllocatorPool) pin() *shard {
 	pid := procPin()
 	if shards := *p.shards.Load(); uint(pid) < uint(len(shards)) {
-		return shards[pid]
+		return &shards[pid]
 	}
 	procUnpin()
 	return nil

@@ -16,7 +16,7 @@ func shardCount() int { return 1 }
 
 // pin locks the shard; it never returns nil.
 func (p *AllocatorPool) pin() *shard {
-	s := (*p.shards.Load())[0]
+	s := &(*p.shards.Load())[0]
 	s.lock.Lock()
 	return s
 }

@@ -60,20 +60,20 @@ func (t *table) find(key uintptr) *slot {
 func (c *core) allocShared(n uintptr) unsafe.Pointer {
 	var mark byte
 	key := uintptr(unsafe.Pointer(&mark)) >> stackBlockShift
-	for i := range uintptr(tableProbes) {
-		s := &c.table.slots[(key+i)%tableSlots]
-		k := atomic.LoadUintptr(&s.key)
-		if k == key {
-			// No call happens from here to the store, so the stack stays put.
-			off := s.window.off
-			if s.window.end-off >= n {
-				s.window.off = off + n
-				return unsafe.Add(s.window.base, off)
-			}
-			break
+	// The first probe finds the slot nearly always.
+	s := &c.table.slots[key%tableSlots]
+	if atomic.LoadUintptr(&s.key) == key {
+		// No call happens from here to the store, so the stack stays put.
+		off := s.window.off
+		if s.window.end-off >= n {
+			s.window.off = off + n
+			return unsafe.Add(s.window.base, off)
 		}
-		if k == 0 {
-			break
+	} else if s := c.table.find(key); s != nil && atomic.LoadUintptr(&s.key) == key {
+		key = uintptr(unsafe.Pointer(&mark)) >> stackBlockShift
+		if off := s.window.off; s.key == key && s.window.end-off >= n {
+			s.window.off = off + n
+			return unsafe.Add(s.window.base, off)
 		}
 	}
 	return c.refillShared(n, &mark)

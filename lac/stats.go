@@ -13,19 +13,19 @@ type Stats struct {
 	Misuses        int64  // reports so far
 }
 
-// counts adds up the shards.
+// counts returns how many arenas were lent and given back. The caller holds p.mu.
 func (p *AllocatorPool) counts() (gets, releases uint64) {
-	for _, s := range *p.shards.Load() {
-		gets += s.read(&s.gets)
-		releases += s.read(&s.releases)
-	}
-	return gets + p.oldGets.Load(), releases + p.oldReleases.Load()
+	gets, releases = p.shards.Load().counts()
+	g, r := p.prev.counts()
+	return gets + g + p.oldGets, releases + r + p.oldReleases.Load()
 }
 
 // Stats returns a snapshot: each number is exact for some recent moment. It may
 // be called at any time from any goroutine. O(processors).
 func (p *AllocatorPool) Stats() Stats {
+	p.mu.Lock()
 	gets, releases := p.counts()
+	p.mu.Unlock()
 	p.store.mu.Lock()
 	defer p.store.mu.Unlock()
 	return Stats{
