@@ -77,19 +77,20 @@ func (b *BufReader) newFront() error {
 // more adds at least one unread byte, or returns why not. Views of earlier calls
 // are dead by then, which settle saw to.
 func (b *BufReader) more() error {
-	if b.err != nil || b.src == nil || len(b.queue) > 0 || !b.reusable() {
+	if b.err != nil || b.src == nil || b.front == nil || len(b.queue) > 0 {
 		return b.moreBehind()
 	}
-	// The common case: one block, and nobody looks at what was read.
+	// The common case: one block. If nobody looks at what was read of it, it is
+	// used again from the beginning.
 	unread, size := b.w-b.r, len(b.buf)
 	switch {
 	case unread == 0:
-		if b.raw != nil || size != b.blockLen() {
+		if b.raw != nil || size != b.blockLen() || !b.reusable() {
 			return b.fillEmpty()
 		}
 		b.r, b.w = 0, 0
 	case size-b.w < size/minTail:
-		if unread > slideMax || size-unread < size/minTail {
+		if unread > slideMax || size-unread < size/minTail || !b.reusable() {
 			return b.fillNext()
 		}
 		b.slide()
@@ -114,7 +115,8 @@ func (b *BufReader) more() error {
 	return err
 }
 
-// moreBehind is more where the bytes must go behind those that are looked at.
+// moreBehind is more for the other cases: an error that waits, packets, an empty
+// reader, and a request that spans blocks.
 func (b *BufReader) moreBehind() error {
 	switch {
 	case b.err != nil:
@@ -123,21 +125,17 @@ func (b *BufReader) moreBehind() error {
 		return err
 	case b.src == nil:
 		return b.morePackets()
-	case len(b.queue) > 0:
-		last := &b.queue[len(b.queue)-1]
-		if size := len(last.blk.mem); size-last.w >= size/minTail {
-			n, err := b.pull(last.blk.mem[last.w:])
-			last.w += n
-			b.queued += n
-			return err
-		}
-		return b.fillNext()
-	case b.r == b.w:
+	case len(b.queue) == 0:
 		return b.fillEmpty()
-	case len(b.buf)-b.w < len(b.buf)/minTail:
+	}
+	last := &b.queue[len(b.queue)-1]
+	if size := len(last.blk.mem); size-last.w < size/minTail {
 		return b.fillNext()
 	}
-	return b.fillTail()
+	n, err := b.pull(last.blk.mem[last.w:])
+	last.w += n
+	b.queued += n
+	return err
 }
 
 // slide moves the unread bytes of a reusable front to its beginning.
