@@ -217,12 +217,3 @@ func (c *core) reset() {
 	}
 	c.open()
 }
-
-// bytes is how much of the arena's chunks was handed out, in bytes.
-func (c *core) bytesUsed() (n uintptr) {
-	n = c.first.used - header
-	for i := range c.chunks {
-		n += c.chunks[i].used - header
-	}
-	return n
-}

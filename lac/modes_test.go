@@ -1,0 +1,87 @@
+package lac
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// What is not noticed by default, as the package says: a stale handle that was
+// lent again, after all others of its processor. Debug mode notices for ever.
+func TestStaleHandleLimit(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	for _, debug := range []bool{false, true} {
+		var opts []Option
+		if debug {
+			opts = append(opts, WithDebug())
+		}
+		p, _ := strictPool(t, opts...)
+		p.Get().Release() // makes the first handles
+		stale := p.Get()
+		stale.Release()
+		for range slabLen / 2 {
+			p.Get().Release()
+		}
+		stale.Release()
+		if n := p.Stats().Misuses; n != 1 {
+			t.Errorf("debug %v: %d reports while the handle waits, want 1", debug, n)
+		}
+		again := false
+		for range 3 * slabLen {
+			ac := p.Get()
+			again = again || ac == stale
+			ac.Release()
+		}
+		if again == debug {
+			t.Errorf("debug %v: the handle was lent again: %v", debug, again)
+		}
+	}
+}
+
+type scannedNode struct {
+	next *scannedNode
+	heap *[2]int
+	any  any
+	text string
+	list []*int
+	id   int
+}
+
+// In scanned mode nothing needs Attach, whatever is stored where.
+func TestScannedKeepsHeapObjects(t *testing.T) {
+	for _, release := range []bool{true, false} {
+		p := quietPool(t, WithScanned())
+		for round := range 4 {
+			ac := p.Get()
+			var head *scannedNode
+			for i := range 3000 {
+				n := New[scannedNode](ac)
+				if n.next != nil || n.heap != nil || n.any != nil || n.text != "" || n.list != nil || n.id != 0 {
+					t.Fatal("not zero")
+				}
+				n.id, n.heap, n.any = i, &[2]int{i, round}, fmt.Sprint(i)
+				n.text = strings.Repeat("t", i%50)
+				n.list = Append(ac, n.list, new(int), ac.Int(i))
+				n.next, head = head, n
+				if i%1000 == 0 {
+					churn()
+				}
+			}
+			churn()
+			i := 2999
+			for n := head; n != nil; n = n.next {
+				if n.id != i || *n.heap != [2]int{i, round} || n.any != fmt.Sprint(i) || len(n.text) != i%50 || *n.list[1] != i {
+					t.Fatalf("round %d: node %d is damaged", round, i)
+				}
+				i--
+			}
+			if i != -1 {
+				t.Fatalf("round %d: the list ends at %d", round, i)
+			}
+			if release {
+				ac.Release()
+			}
+		}
+	}
+}
