@@ -10,15 +10,15 @@ import (
 // to the P touches it, or the holder of Heap.mu while the heap is paused.
 type shard struct {
 	shardLock
-	// Bytes requested and given back through this shard. Read by others, who
-	// may see a value a few operations old.
-	malloced, freed uint64
+	// Bytes requested and given back through this shard, and frees that lost to
+	// a free of the same slot at the same time. Read by others, who may see a
+	// value a few operations old; in front, where 32-bit systems align them.
+	malloced, freed, raced uint64
 
 	cur   [64]*span // by class; 64 so that the index needs no bounds check
 	spans [classes]list
 	idle  int    // number of empty spans in the lists
 	seen  uint64 // malloced at the last reclaim: unchanged means quiet
-	raced uint64 // frees that lost to a free of the same slot at the same time
 
 	// remote is the stack of spans with slots that were freed elsewhere; others
 	// push, the owner takes all.
