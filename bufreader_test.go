@@ -117,3 +117,78 @@ func TestReadLineAcrossBlocks(t *testing.T) {
 		}
 	}
 }
+
+// TestHoldViews: with HoldViews, whatever was read since the last Release stays
+// as it was; afterwards nothing is held but what is unread.
+func TestHoldViews(t *testing.T) {
+	want := noise(50_000)
+	b := newTestReader(t, &chunked{data: want, sizes: []byte{200, 7, 90}, err: io.EOF}, 1000)
+	b.HoldViews = true
+	for at := 0; at < len(want); {
+		begin := at
+		var views [][]byte
+		for range 8 {
+			n := min(700, len(want)-at)
+			p, err := b.Peek(n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			q, err := b.Next(n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			views = append(views, q)
+			if at += n; !bytes.Equal(p, q) {
+				t.Fatal("a peeked view changed")
+			}
+		}
+		if got := bytes.Join(views, nil); !bytes.Equal(got, want[begin:at]) || b.ReadLen() != len(got) {
+			t.Fatalf("a view up to byte %d changed, or ReadLen %d is wrong", at, b.ReadLen())
+		}
+		if err := b.Release(nil); err != nil || b.ReadLen() != 0 {
+			t.Fatal(err)
+		}
+		if n := taken(b); n > 2*1000 {
+			t.Fatalf("%d bytes are taken after Release", n)
+		}
+	}
+}
+
+// TestAllocatorsMayChange: blocks go back to where they came from.
+func TestAllocatorsMayChange(t *testing.T) {
+	b := newTestReader(t, bytes.NewReader(noise(10_000)), 1000)
+	first := b.Allocator
+	s, err := b.ReadShared(1500)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Allocator = nil // the Go heap
+	if _, err := b.Next(4000); err != nil {
+		t.Fatal(err)
+	}
+	b.Allocator = first
+	if _, err := io.Copy(io.Discard, b); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Release(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestOutOfMemory: a reader that gets no block says so, and goes on when it does.
+func TestOutOfMemory(t *testing.T) {
+	b := newTestReader(t, bytes.NewReader(noise(100)), 1<<20)
+	b.Allocator = NewScalableMemoryAllocator(1<<16, WithMaxBytes(1<<16))
+	for name, read := range readers {
+		if name == "Read large" || name == "stream" {
+			continue // they may do without, or take what there is
+		}
+		if err := read(b); !errors.Is(err, ErrLimit) && !errors.Is(err, ErrOutOfMemory) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	b.BufLen = 1000
+	if got, err := io.ReadAll(b); err != nil || len(got) != 100 {
+		t.Errorf("with small blocks: %d bytes, %v", len(got), err)
+	}
+}
