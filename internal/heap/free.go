@@ -19,6 +19,9 @@ func (h *Heap) reported(err error) bool {
 }
 
 func (h *Heap) tryFree(b []byte) error {
+	if h.debug != nil {
+		return h.debugFree(b)
+	}
 	addr := uintptr(unsafe.Pointer(unsafe.SliceData(b)))
 	for {
 		sp := h.spanAt(addr)

@@ -24,6 +24,9 @@ type Config struct {
 	Spans bool
 	// Misuse, if not nil, is called with each refused free, under no lock.
 	Misuse func(error)
+
+	Debug  *Debug  // nil: no watch over every block
+	Sample *Sample // nil: no watch over a few
 }
 
 // Heap is the engine of a growing allocator. Any goroutine may call any
@@ -36,6 +39,9 @@ type Heap struct {
 
 	cfg     Config
 	refused atomic.Uint64 // frees that were not frees
+	damaged atomic.Uint64 // damage that guards found
+	debug   *debugger     // nil but in debug mode
+	sampler *sampler      // nil but with a sampled guard
 
 	mu     sync.Mutex
 	closed bool
@@ -58,6 +64,10 @@ type Heap struct {
 	// before the heap is shared out.
 	malloced, freed uint64
 	raced           uint64 // of shards that are gone
+
+	guards    int    // bytes of mappings with guard pages
+	sampled   uint64 // blocks that went to such a slot
+	unguarded uint64 // times that the system refused a mapping for it
 }
 
 // Init prepares a zero Heap, which maps nothing yet.
@@ -66,6 +76,16 @@ func (h *Heap) Init(cfg Config) {
 	h.publish(&noShards)
 	h.spans.Store(noSpans)
 	h.table.Store(&noChunks)
+	switch {
+	case cfg.Debug != nil:
+		h.cfg.Spans = false // so that no block escapes the watch
+		if cfg.Misuse == nil {
+			h.cfg.Misuse = printReport
+		}
+		h.debug = newDebugger(h, cfg.Debug)
+	case cfg.Sample != nil:
+		h.sampler = newSampler(cfg.Sample)
+	}
 }
 
 // Malloc returns n bytes with cap == len, not zeroed, aligned to 16 bytes
@@ -108,7 +128,21 @@ func (h *Heap) TryMalloc(n int) ([]byte, error) {
 		return nil, fmt.Errorf("gomem: Malloc(%d): %w", n, ErrOutOfMemory)
 	case h == nil:
 		return make([]byte, n), nil
-	case n > maxSmall:
+	case h.debug != nil:
+		return h.debugMalloc(n, 1)
+	case h.sampler == nil:
+		return h.malloc(n)
+	}
+	if b := h.sampleMalloc(n); b != nil {
+		return b, nil
+	}
+	b, err := h.malloc(n)
+	h.countSample(n)
+	return b, err
+}
+
+func (h *Heap) malloc(n int) ([]byte, error) {
+	if n > maxSmall {
 		return h.mallocLarge(n, 1)
 	}
 	return h.mallocSmall(n, int(classOf[(n+slotAlign-1)/slotAlign]))
@@ -221,6 +255,9 @@ func (h *Heap) Borrow(n int) []byte {
 			return b
 		}
 		unpin(s)
+	}
+	if n > 0 && h != nil && h.debug != nil {
+		return h.debugBorrow(n)
 	}
 	b := h.Malloc(n)
 	if len(b) > 0 && h != nil {

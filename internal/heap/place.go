@@ -22,6 +22,9 @@ func (h *Heap) MallocAligned(n, align int) ([]byte, error) {
 	if align <= 0 || align&(align-1) != 0 || align > pageSize {
 		return nil, fmt.Errorf("%w: alignment %d", offset.ErrInvalidSize, align)
 	}
+	if h.debug != nil {
+		return h.debugMalloc(n, align)
+	}
 	if align <= slotAlign && h.cfg.Spans {
 		return h.TryMalloc(n)
 	}
@@ -191,6 +194,9 @@ func (h *Heap) freeBlock(b []byte) error {
 	addr := uintptr(unsafe.Pointer(unsafe.SliceData(b)))
 	h.mu.Lock()
 	e := h.table.Load().find(addr)
+	if e == nil && h.sampler != nil {
+		return h.sampleFree(b, addr)
+	}
 	if e == nil || int(addr-e.base) > len(e.c.mem)-len(b) {
 		return h.unlock(h.misuse(ErrNotOwned, b, nil))
 	}

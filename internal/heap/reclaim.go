@@ -1,6 +1,8 @@
 package heap
 
 import (
+	"errors"
+	"math"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -120,22 +122,26 @@ func (h *Heap) tick() {
 	h.mu.Lock()
 	h.timer = false
 	if !h.closed {
+		held := h.debugTick()
 		low := h.low
 		h.reclaim()
 		dropped := h.dropEmpty(max(1, h.nempty-low))
-		if dropped > 0 || h.nempty > 1 {
+		if dropped > 0 || h.nempty > 1 || held {
 			h.arm()
 		}
 	}
-	_ = h.unlock(nil)
+	_ = h.guardUnlock(nil)
 }
 
 // Trim gives back to the backing every chunk that holds no block.
 func (h *Heap) Trim() error {
 	h.mu.Lock()
+	if h.debug != nil {
+		h.evict(math.MaxInt, 0)
+	}
 	h.reclaim()
 	h.dropEmpty(0)
-	return h.unlock(nil)
+	return h.guardUnlock(nil)
 }
 
 // dropEmpty removes empty chunks until keep are left, those of the ordinary
@@ -227,8 +233,7 @@ func (m *mappings) unmapAll() {
 // for its totals. No other call may be under way.
 func (h *Heap) Reset() error {
 	h.mu.Lock()
-	h.reset()
-	return h.unlock(nil)
+	return h.guardUnlock(h.reset())
 }
 
 // Close is Reset, and from then on every call fails with ErrClosed.
@@ -237,12 +242,17 @@ func (h *Heap) Close() error {
 	if h.closed {
 		return h.unlock(ErrClosed)
 	}
-	h.reset()
+	leaks := h.leaks()
+	err := h.reset()
 	h.closed = true
-	return h.unlock(nil)
+	if err = h.guardUnlock(err); leaks != nil {
+		return errors.Join(leaks, err)
+	}
+	return err
 }
 
-func (h *Heap) reset() {
+func (h *Heap) reset() error {
+	err := h.guardReset()
 	h.pause()
 	if h.set != nil {
 		for _, s := range *h.set {
@@ -265,6 +275,7 @@ func (h *Heap) reset() {
 	h.mapped, h.nempty, h.low = 0, 0, 0
 	h.spans.Store(noSpans)
 	h.table.Store(&noChunks)
+	return err
 }
 
 // totals are the bytes requested and given back so far. Under mu; the shards'

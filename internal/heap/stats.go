@@ -20,6 +20,9 @@ type Stats struct {
 	Spans       int    // number of spans, runs of slots for small blocks
 	Refused     uint64 // number of frees that were no frees
 	Raced       uint64 // number of frees that lost to one of the same block at the same moment
+	Sampled     uint64 // number of blocks that went to the sampled guard
+	Unguarded   uint64 // number of times that there was no mapping for guard pages
+	Damaged     uint64 // number of times that a guard found bytes written that nobody owned
 }
 
 // Stats returns the figures; other goroutines' last few operations may be
@@ -27,7 +30,9 @@ type Stats struct {
 func (h *Heap) Stats() Stats {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	s := Stats{Backing: h.mapped, PeakBacking: h.peak, EmptyChunks: h.nempty, Refused: h.refused.Load(), Raced: h.raced}
+	s := Stats{Backing: h.mapped + h.guards, EmptyChunks: h.nempty, Refused: h.refused.Load(), Raced: h.raced}
+	s.PeakBacking = max(h.peak, s.Backing)
+	s.Sampled, s.Unguarded, s.Damaged = h.sampled, h.unguarded, h.damaged.Load()
 	s.Malloced, s.Freed = h.totals()
 	s.Live = int(int64(s.Malloced - s.Freed))
 	for _, c := range h.chunks {

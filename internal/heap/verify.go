@@ -11,6 +11,9 @@ func (h *Heap) Verify() error {
 	h.pause()
 	err := h.verify()
 	h.resume()
+	if err == nil {
+		err = h.guardCheck()
+	}
 	return h.unlock(err)
 }
 

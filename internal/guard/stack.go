@@ -1,0 +1,92 @@
+package guard
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// Stack is a call stack as return addresses, innermost first. What it prints
+// leaves out the inner functions of the allocator.
+type Stack []uintptr
+
+// Callers returns the stack of its caller, at most depth frames of it.
+func Callers(depth int) Stack {
+	if depth <= 0 {
+		return nil
+	}
+	pc := make(Stack, depth)
+	return pc[:runtime.Callers(2, pc)]
+}
+
+// inner is where the functions are that a stack leaves out.
+const inner = "github.com/gomem-go/gomem/internal/"
+
+// String lists function, file and line of each frame.
+func (s Stack) String() string {
+	var out strings.Builder
+	frames := runtime.CallersFrames(s)
+	for more := len(s) > 0; more; {
+		var f runtime.Frame
+		f, more = frames.Next()
+		if !strings.HasPrefix(f.Function, inner+"heap.(*Heap).") && !strings.HasPrefix(f.Function, inner+"guard.") {
+			fmt.Fprintf(&out, "\t%s\n\t\t%s:%d\n", f.Function, f.File, f.Line)
+		}
+	}
+	return strings.TrimSuffix(out.String(), "\n")
+}
+
+// LeakError lists what was live when an allocator was closed.
+type LeakError struct {
+	Blocks, Bytes int    // in all
+	Leaks         []Leak // by place of allocation, most bytes first
+}
+
+// Leak is what was allocated in one place and not freed.
+type Leak struct {
+	Blocks, Bytes int
+	Stack         Stack // of the allocation
+}
+
+// Error lists the places.
+func (e *LeakError) Error() string {
+	var s strings.Builder
+	fmt.Fprintf(&s, "gomem: %d bytes in %d blocks were never freed", e.Bytes, e.Blocks)
+	for _, l := range e.Leaks {
+		fmt.Fprintf(&s, "\n%d bytes in %d blocks allocated at\n%v", l.Bytes, l.Blocks, l.Stack)
+	}
+	return s.String()
+}
+
+// Leaks collects the blocks with live bytes, nil if there are none.
+func Leaks(blocks func(yield func(*Block) bool)) *LeakError {
+	sites := make(map[string]*Leak)
+	e := new(LeakError)
+	for b := range blocks {
+		if b.Left == 0 {
+			continue
+		}
+		key := fmt.Sprint([]uintptr(b.Alloc))
+		l := sites[key]
+		if l == nil {
+			l = &Leak{Stack: b.Alloc}
+			sites[key] = l
+		}
+		l.Blocks++
+		l.Bytes += b.Left
+		e.Blocks++
+		e.Bytes += b.Left
+	}
+	if e.Blocks == 0 {
+		return nil
+	}
+	for _, key := range slices.SortedFunc(maps.Keys(sites), func(x, y string) int {
+		return cmp.Or(sites[y].Bytes-sites[x].Bytes, cmp.Compare(x, y))
+	}) {
+		e.Leaks = append(e.Leaks, *sites[key])
+	}
+	return e
+}

@@ -1,0 +1,239 @@
+package heap
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"runtime"
+	"unsafe"
+
+	"github.com/gomem-go/gomem/backing"
+	"github.com/gomem-go/gomem/internal/guard"
+)
+
+// Debug turns on the watch over every block of a heap.
+type Debug struct {
+	Quarantine int  // bytes kept from reuse after they were freed; 0: 1 MiB, negative: none
+	GuardPages bool // each block ends at an inaccessible page, and becomes one when freed
+	StackDepth int  // frames that are kept of each stack; 0: 16, negative: none
+	Quiet      bool // live blocks at Close are no error
+}
+
+const (
+	defaultQuarantine = 1 << 20
+	defaultDepth      = 16
+	redZone           = 16 // bytes, at least, on either side of a block
+)
+
+// debugger is what a heap in debug mode knows of its blocks. It changes under
+// Heap.mu. Such a heap has no spans: every call takes the slow path.
+type debugger struct {
+	limit, depth int
+	quiet        bool
+
+	blocks   map[uintptr][]*watched // by each page that the block's memory touches
+	all      map[*watched]struct{}
+	queue    []quarantined // in the order they were freed
+	held     int           // bytes in queue
+	period   int           // ticks so far
+	borrowed *watched      // ends with the next allocation
+	reports  []error       // for after the unlock
+
+	pages backing.Source // of blocks with guard pages, nil if there are none
+	maps  *mappings      // of pages
+}
+
+// watched is a block under guard in a chunk, or in a mapping of its own.
+type watched struct {
+	guard.Block
+	chunk  *chunk // nil if Mem is a mapping
+	off    int    // of Mem in the chunk
+	queued int    // its freed ranges in quarantine
+	walled bool   // Mem is inaccessible
+}
+
+// quarantined is a freed range of a block that nobody may use yet.
+type quarantined struct {
+	w        *watched
+	from, to int
+	period   int // of the free
+}
+
+func newDebugger(h *Heap, cfg *Debug) *debugger {
+	d := &debugger{limit: cfg.Quarantine, depth: cfg.StackDepth, quiet: cfg.Quiet}
+	if d.limit == 0 {
+		d.limit = defaultQuarantine
+	}
+	if d.depth == 0 {
+		d.depth = defaultDepth
+	}
+	if cfg.GuardPages {
+		d.pages = backing.Mmap(backing.GuardPages())
+		d.maps = newMappings(h, d.pages)
+	}
+	d.forget()
+	return d
+}
+
+func (d *debugger) forget() {
+	d.blocks, d.all = make(map[uintptr][]*watched), make(map[*watched]struct{})
+	d.queue, d.held, d.borrowed = nil, 0, nil
+}
+
+// newMappings makes the list of what h has mapped from source, which is given
+// back at the latest when h is garbage.
+func newMappings(h *Heap, source backing.Source) *mappings {
+	m := &mappings{source: source, mem: make(map[*byte][]byte)}
+	runtime.AddCleanup(h, (*mappings).unmapAll, m)
+	return m
+}
+
+func (m *mappings) add(mem []byte) {
+	m.mu.Lock()
+	m.mem[&mem[0]] = mem
+	m.mu.Unlock()
+}
+
+// printReport is what becomes of reports that nobody asked for.
+func printReport(err error) { fmt.Fprintln(os.Stderr, err) }
+
+// debugMalloc is TryMalloc and MallocAligned in debug mode; n is positive.
+func (h *Heap) debugMalloc(n, align int) ([]byte, error) {
+	d := h.debug
+	where := guard.Callers(d.depth)
+	h.mu.Lock()
+	w, err := h.watchBlock(n, align, where)
+	if err != nil {
+		return nil, h.guardUnlock(err)
+	}
+	h.malloced += uint64(n)
+	return w.Bytes(), h.guardUnlock(nil)
+}
+
+// debugBorrow lends a block of its own, which the next allocation ends: the
+// pattern that it then gets shows a borrow that is used for too long.
+func (h *Heap) debugBorrow(n int) []byte {
+	d := h.debug
+	where := guard.Callers(d.depth)
+	h.mu.Lock()
+	w, err := h.watchBlock(n, 1, where)
+	if err != nil {
+		_ = h.guardUnlock(err)
+		return nil
+	}
+	d.borrowed = w
+	_ = h.guardUnlock(nil)
+	return w.Bytes()
+}
+
+// endBorrow frees what was lent. Under mu.
+func (h *Heap) endBorrow() {
+	if w := h.debug.borrowed; w != nil {
+		h.debug.borrowed = nil
+		_ = h.freeWatched(w, w.Bytes(), w.Alloc)
+	}
+}
+
+// watchBlock takes n bytes with room for red zones around them. When memory is
+// short it gives up the quarantine, then the red zones: debug mode fails no
+// request that would be served without it. Under mu.
+func (h *Heap) watchBlock(n, align int, where guard.Stack) (*watched, error) {
+	d := h.debug
+	h.endBorrow()
+	if n > math.MaxInt-1<<30 {
+		return nil, fmt.Errorf("gomem: Malloc(%d): %w", n, ErrOutOfMemory)
+	}
+	if h.closed {
+		return nil, ErrClosed
+	}
+	align = max(align, slotAlign)
+	if w := h.watchPages(n, align, where); w != nil {
+		return w, nil
+	}
+	front := max(redZone, align)
+	total := front + (n+slotAlign-1)&^(slotAlign-1) + redZone
+	c, off, err := h.take(total, align)
+	if err != nil && len(d.queue) > 0 {
+		h.evict(math.MaxInt, 0)
+		c, off, err = h.take(total, align)
+	}
+	if err != nil {
+		front, total = 0, n
+		if c, off, err = h.take(total, align); err != nil {
+			return nil, err
+		}
+	}
+	w := &watched{Block: guard.Watch(c.mem[off:off+total], front, n, where), chunk: c, off: off}
+	d.enter(w)
+	return w, nil
+}
+
+// watchPages gives the block a mapping between guard pages, which it ends with
+// but for its alignment; nil if the mode is off or the system refuses. Under
+// mu.
+func (h *Heap) watchPages(n, align int, where guard.Stack) *watched {
+	d := h.debug
+	if d.pages == nil {
+		return nil
+	}
+	page := d.pages.PageSize()
+	size := (redZone + n + align + page - 1) &^ (page - 1)
+	// The bound on mapped bytes holds for all mappings together. At 0 it would
+	// be none.
+	if limit := h.cfg.MaxBytes; limit > 0 && size >= limit-h.mapped {
+		return nil
+	}
+	mem, err := d.pages.Map(size)
+	if err != nil {
+		h.unguarded++
+		return nil
+	}
+	if h.cfg.MaxBytes > 0 {
+		h.cfg.MaxBytes -= size
+	}
+	d.maps.add(mem)
+	h.guards += size
+	w := &watched{Block: guard.Watch(mem, (size-n)&^(align-1), n, where)}
+	d.enter(w)
+	return w
+}
+
+// pagesOf yields the keys of blocks for w.
+func (w *watched) pagesOf(visit func(page uintptr)) {
+	first := uintptr(unsafe.Pointer(unsafe.SliceData(w.Mem)))
+	for page := first / pageSize; page <= (first+uintptr(len(w.Mem))-1)/pageSize; page++ {
+		visit(page)
+	}
+}
+
+func (d *debugger) enter(w *watched) {
+	d.all[w] = struct{}{}
+	w.pagesOf(func(page uintptr) { d.blocks[page] = append(d.blocks[page], w) })
+}
+
+func (d *debugger) leave(w *watched) {
+	delete(d.all, w)
+	w.pagesOf(func(page uintptr) {
+		at := d.blocks[page]
+		for i := range at {
+			if at[i] == w {
+				at[i] = at[len(at)-1]
+				at = at[:len(at)-1]
+				break
+			}
+		}
+		if d.blocks[page] = at; len(at) == 0 {
+			delete(d.blocks, page)
+		}
+	})
+}
+
+// find returns the block that the byte at addr belongs to, in use or not.
+func (d *debugger) find(addr uintptr) *watched {
+	for _, w := range d.blocks[addr/pageSize] {
+		if w.Holds(addr) {
+			return w
+		}
+	}
+	return nil
+}

@@ -1,0 +1,283 @@
+package heap
+
+import (
+	"errors"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"github.com/gomem-go/gomem/backing"
+	"github.com/gomem-go/gomem/internal/guard"
+)
+
+// Sample puts a few blocks of a heap into slots between guard pages.
+type Sample struct {
+	Rate  int // one in so many blocks; 0: 5,000
+	Slots int // at most 16, which is also what 0 means
+	// Interval is the least time between two samples; it bounds the cost. 0:
+	// 2 ms, negative: none.
+	Interval time.Duration
+}
+
+const (
+	defaultRate     = 5000
+	defaultInterval = 2 * time.Millisecond
+	maxSlots        = 16
+	slotBytes       = 64 << 10 // a larger block is not sampled
+	wallBytes       = 64 << 10 // a multiple of every system's page
+	sampleDepth     = 16
+)
+
+// sampler is the sampled guard. Whether to sample is decided where a processor
+// has run out of slots of a class, not on the fast path, so what is counted are
+// the blocks that a refill brings and those that are placed one by one. Blocks
+// that are freed and allocated again before the next refill do not count, and
+// are not sampled either.
+//
+//	|wall|slot 0|wall|slot 1|wall| …
+type sampler struct {
+	rate     int64
+	slots    int
+	interval time.Duration
+	due      atomic.Int64 // blocks until the next sample, that one included
+	off      atomic.Bool  // for good
+
+	// Under Heap.mu.
+	source backing.Source
+	walls  backing.Protector // nil if the source cannot protect
+	maps   *mappings
+	mem    []byte
+	slot   [maxSlots]sampledSlot
+	free   []int // slots, those that were freed first in front
+	last   time.Time
+}
+
+type sampledSlot struct {
+	guard.Block
+	reported bool
+}
+
+func newSampler(cfg *Sample) *sampler {
+	s := &sampler{rate: int64(cfg.Rate), slots: cfg.Slots, interval: cfg.Interval}
+	if s.rate <= 0 {
+		s.rate = defaultRate
+	}
+	if s.slots <= 0 || s.slots > maxSlots {
+		s.slots = maxSlots
+	}
+	if s.interval == 0 {
+		s.interval = defaultInterval
+	}
+	s.source = backing.Mmap()
+	s.again()
+	return s
+}
+
+// again sets when the next sample is due: at random, the rate on average, so
+// that no rhythm of the program hides a block from it.
+func (s *sampler) again() { s.due.Store(1 + rand.Int64N(2*s.rate-1)) }
+
+// sampleMalloc serves a request that came to the slow path, nil if it is not
+// the one to sample.
+func (h *Heap) sampleMalloc(n int) []byte {
+	s := h.sampler
+	if s.due.Load() > 1 || s.off.Load() || n > slotBytes {
+		return nil
+	}
+	s.again()
+	where := guard.Callers(sampleDepth)
+	h.mu.Lock()
+	b := h.sample(n, where)
+	_ = h.unlock(nil)
+	return b
+}
+
+// sample takes a slot. Under mu.
+func (h *Heap) sample(n int, where guard.Stack) []byte {
+	s := h.sampler
+	now := time.Now()
+	if h.closed || now.Sub(s.last) < s.interval || s.mem == nil && !h.mapSlots() || len(s.free) == 0 {
+		return nil
+	}
+	i := s.free[0]
+	mem := s.bytes(i)
+	if s.walls != nil && s.walls.Unprotect(mem) != nil {
+		h.stopSampling()
+		return nil
+	}
+	s.free = s.free[1:]
+	s.last = now
+	// At the end of the slot an overrun faults at once, at the front an underrun.
+	start := 0
+	if rand.IntN(4) > 0 {
+		start = (slotBytes - n) &^ (slotAlign - 1)
+	}
+	from, to := start&^(pageSize-1), min(start+n+redZone, slotBytes)
+	s.slot[i] = sampledSlot{Block: guard.Watch(mem[from:to:to], start-from, n, where)}
+	h.malloced += uint64(n)
+	h.sampled++
+	return s.slot[i].Bytes()
+}
+
+// bytes is the memory of slot i.
+func (s *sampler) bytes(i int) []byte {
+	at := wallBytes + i*(slotBytes+wallBytes)
+	return s.mem[at : at+slotBytes]
+}
+
+// mapSlots makes the slots, all inaccessible, or switches the guard off. Under
+// mu.
+func (h *Heap) mapSlots() bool {
+	s := h.sampler
+	size := wallBytes + s.slots*(slotBytes+wallBytes)
+	// The bound on mapped bytes holds for all mappings together. At 0 it would
+	// be none.
+	limit := h.cfg.MaxBytes
+	if limit > 0 && size >= limit-h.mapped {
+		h.stopSampling()
+		return false
+	}
+	mem, err := s.source.Map(size)
+	if err != nil {
+		h.stopSampling()
+		return false
+	}
+	// Without walls, as under the race detector, the red zones remain.
+	if p, ok := s.source.(backing.Protector); ok {
+		if err := p.Protect(mem); err == nil {
+			s.walls = p
+		} else if !errors.Is(err, errors.ErrUnsupported) {
+			_ = s.source.Unmap(mem)
+			h.stopSampling()
+			return false
+		}
+	}
+	if s.maps == nil {
+		s.maps = newMappings(h, s.source)
+	}
+	s.maps.add(mem)
+	if limit > 0 {
+		h.cfg.MaxBytes -= size
+	}
+	h.guards += size
+	s.mem = mem
+	for i := range s.slots {
+		s.free = append(s.free, i)
+	}
+	return true
+}
+
+// stopSampling switches the guard off, for good. Under mu.
+func (h *Heap) stopSampling() {
+	h.sampler.off.Store(true)
+	h.unguarded++
+}
+
+// at is the index of the slot around addr; ok is false if there is none. Under
+// mu.
+func (s *sampler) at(addr uintptr) (i int, ok bool) {
+	if s.mem == nil {
+		return 0, false
+	}
+	at := addr - uintptr(unsafe.Pointer(unsafe.SliceData(s.mem)))
+	if at >= uintptr(len(s.mem)) || at < wallBytes {
+		return 0, false
+	}
+	return int(at-wallBytes) / (slotBytes + wallBytes), true
+}
+
+// find is the block that the byte at addr belongs to, in use or not.
+func (s *sampler) find(addr uintptr) *guard.Block {
+	if i, ok := s.at(addr); ok && s.slot[i].Mem != nil && s.slot[i].Holds(addr) {
+		return &s.slot[i].Block
+	}
+	return nil
+}
+
+// sampleFree frees b, which is in no chunk, if it is in a slot. It is called
+// with mu held, and lets go of it. A slot makes one report.
+func (h *Heap) sampleFree(b []byte, addr uintptr) error {
+	s := h.sampler
+	i, ok := s.at(addr)
+	if !ok || s.find(addr) == nil {
+		return h.unlock(h.misuse(ErrNotOwned, b, nil))
+	}
+	slot := &s.slot[i]
+	var damage error
+	_, _, err := slot.Free(addr, len(b), guard.Callers(sampleDepth))
+	if err != nil {
+		err = h.misuse(nil, b, err)
+	} else {
+		h.freed += uint64(len(b))
+		if damage = slot.CheckAll(); damage != nil {
+			h.damaged.Add(1)
+		}
+		if slot.Left == 0 {
+			h.releaseSlot(i)
+		}
+	}
+	first := !slot.reported
+	slot.reported = slot.reported || err != nil || damage != nil
+	_ = h.unlock(nil)
+	if first && damage != nil {
+		h.tell(damage)
+	}
+	if first && err != nil && h.cfg.Misuse == nil {
+		printReport(err)
+	}
+	return err
+}
+
+// tell hands over a report, or prints it if nobody asked for reports.
+func (h *Heap) tell(report error) {
+	if h.cfg.Misuse != nil {
+		h.cfg.Misuse(report)
+	} else {
+		printReport(report)
+	}
+}
+
+// releaseSlot puts a wall around a slot without live bytes, and puts it behind
+// those that were freed before. Under mu.
+func (h *Heap) releaseSlot(i int) {
+	s := h.sampler
+	if s.walls != nil {
+		mem := s.bytes(i)
+		// What was in it need not stay in memory.
+		_ = s.source.Release(mem)
+		if s.walls.Protect(mem) != nil {
+			h.stopSampling()
+			return
+		}
+	}
+	s.free = append(s.free, i)
+}
+
+// resetSamples frees every slot and unmaps them. Under mu.
+func (h *Heap) resetSamples() error {
+	s := h.sampler
+	if s.mem == nil {
+		return nil
+	}
+	mem := s.mem
+	s.mem, s.free, s.slot = nil, nil, [maxSlots]sampledSlot{}
+	h.guards -= len(mem)
+	if h.cfg.MaxBytes > 0 {
+		h.cfg.MaxBytes += len(mem)
+	}
+	return s.maps.unmap(mem)
+}
+
+// countSample takes note of a request that the slow path served, and of the
+// free slots that it left for the ones to come.
+func (h *Heap) countSample(n int) {
+	brought := int64(1)
+	if n <= maxSmall {
+		s := h.pin()
+		sp := s.cur[classOf[(n+slotAlign-1)/slotAlign]]
+		brought += int64(sp.carved - sp.used)
+		unpin(s)
+	}
+	h.sampler.due.Add(-brought)
+}

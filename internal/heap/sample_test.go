@@ -1,0 +1,159 @@
+package heap
+
+import (
+	"errors"
+	"runtime/debug"
+	"testing"
+	"unsafe"
+
+	"github.com/gomem-go/gomem/backing"
+)
+
+// newSampled returns a heap that samples every block that it can, and the list
+// of what it reports.
+func newSampled(t *testing.T, cfg Sample) (*Heap, *[]error) {
+	h, reports := new(Heap), new([]error)
+	cfg.Interval = -1
+	h.Init(Config{
+		Size: 1 << 16, Source: backing.Heap(), Placement: placements["tlsf"], Spans: true, Sample: &cfg,
+		Misuse: func(err error) { *reports = append(*reports, err) },
+	})
+	t.Cleanup(func() {
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return h, reports
+}
+
+// faults says whether f makes the processor fault, and where.
+func faults(f func()) (addr uintptr, yes bool) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if e, ok := recover().(interface{ Addr() uintptr }); ok {
+			addr, yes = e.Addr(), true
+		}
+	}()
+	f()
+	return 0, false
+}
+
+func needWalls(t *testing.T) {
+	if _, ok := backing.Mmap().(backing.Protector); !ok {
+		t.Skip("no guard pages here")
+	}
+}
+
+func TestSampleFaults(t *testing.T) {
+	needWalls(t)
+	h, _ := newSampled(t, Sample{Rate: 1})
+	atEnd, atFront := false, false
+	for range 200 {
+		b := mustMalloc(t, h, 64)
+		if uintptr(unsafe.Pointer(&b[0]))%slotAlign != 0 {
+			t.Fatalf("block at %p", &b[0])
+		}
+		_, end := faults(func() { beyond(b, 1)[64] = 1 })
+		// Safety: the byte is behind a wall, or in a red zone.
+		_, front := faults(func() { *(*byte)(unsafe.Add(unsafe.Pointer(&b[0]), -1)) = redZone })
+		atEnd, atFront = atEnd || end, atFront || front
+		if !end && !front {
+			t.Fatal("neither end has a wall")
+		}
+		first := &b[0]
+		if !h.Free(b) {
+			t.Fatal("refused")
+		}
+		addr, ok := faults(func() { *first = 1 })
+		if !ok || addr != uintptr(unsafe.Pointer(first)) {
+			t.Fatalf("a use after free does not fault: %v", ok)
+		}
+		if why := h.Explain(addr); why == nil {
+			t.Fatal("nothing to explain")
+		}
+	}
+	if !atEnd || !atFront {
+		t.Errorf("walls at the end %v, at the front %v, want both", atEnd, atFront)
+	}
+	if s := h.Stats(); s.Sampled != 200 || s.Live != 0 || s.Damaged == 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestSampleReportsOnce(t *testing.T) {
+	h, reports := newSampled(t, Sample{Rate: 1, Slots: 2})
+	b := mustMalloc(t, h, 100)
+	h.Free(b[:50])
+	for range 3 {
+		if h.Free(b[20:30]) {
+			t.Fatal("accepted")
+		}
+	}
+	h.Free(b[50:])
+	if h.Free(b) {
+		t.Error("accepted")
+	}
+	if len(*reports) != 4 || !errors.Is((*reports)[0], ErrDoubleFree) {
+		t.Errorf("reports %v", *reports)
+	}
+	if s := h.Stats(); s.Sampled != 1 || s.Refused != 4 || s.Malloced != 100 || s.Freed != 100 {
+		t.Errorf("%+v", s)
+	}
+	// Two slots: the third block is an ordinary one.
+	for range 3 {
+		mustMalloc(t, h, 100)
+	}
+	if s := h.Stats(); s.Sampled != 3 {
+		t.Errorf("%+v", s)
+	}
+	if h.Free(h.sampler.mem[:1]) {
+		t.Error("Free of what was not handed out accepted")
+	}
+}
+
+func TestSampleOff(t *testing.T) {
+	h, _ := newSampled(t, Sample{Rate: 1})
+	f := backing.NewFaulty(h.sampler.source)
+	h.sampler.source = f
+	f.Fail(backing.OpMap, 1, nil)
+	for range 100 {
+		h.Free(mustMalloc(t, h, 100))
+	}
+	if s := h.Stats(); s.Sampled != 0 || s.Unguarded != 1 || f.Calls(backing.OpMap) != 1 {
+		t.Errorf("%+v after %d calls of Map", s, f.Calls(backing.OpMap))
+	}
+	h, _ = newSampled(t, Sample{Rate: 1})
+	h.cfg.MaxBytes = 1 << 20
+	for range 100 {
+		mustMalloc(t, h, 100)
+	}
+	if s := h.Stats(); s.Backing > 1<<20 || s.Sampled != 0 || s.Unguarded != 1 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestSampleRate: of the blocks that refills bring one in Rate is sampled.
+func TestSampleRate(t *testing.T) {
+	const rate, rounds, blocks = 100, 40, 5000
+	h, _ := newSampled(t, Sample{Rate: rate})
+	var all [blocks][]byte
+	for range rounds {
+		for i := range all {
+			all[i] = mustMalloc(t, h, 1+i%200)
+		}
+		for _, b := range all {
+			if !h.Free(b) {
+				t.Fatal("refused")
+			}
+		}
+		// A slot is taken for the rest of a round: give each round its own.
+		if err := h.Verify(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// In each round the 16 slots are soon taken.
+	got, want := h.Stats().Sampled, uint64(rounds*maxSlots)
+	if got < want*8/10 || got > want {
+		t.Errorf("%d of %d blocks sampled, want about %d", got, rounds*blocks, want)
+	}
+}
