@@ -160,9 +160,11 @@ func (p *AllocatorPool) growShards() {
 // pinned is pin that makes the shards it misses.
 func (p *AllocatorPool) pinned() *shard {
 	for {
-		if s := p.pin(); s != nil {
+		s := p.pin()
+		if s != &noShard {
 			return s
 		}
+		unpin(s)
 		p.growShards()
 	}
 }
@@ -175,22 +177,21 @@ func (p *AllocatorPool) Get() *Allocator {
 	if p == nil || DisableAllLac {
 		return nil
 	}
-	if s := p.pin(); s != nil {
-		if h := &s.slab[s.next]; s.idle > 0 && h.refs == 0 {
-			s.idle--
-			c := s.cores[s.idle]
-			s.cores[s.idle] = nil
-			s.next = (s.next + 1) % slabLen
-			h.refs = 1
-			s.gets++
-			unpin(s)
-			c.first.wipe()
-			h.base, h.off, h.end = c.whole.base, c.whole.off, c.whole.end
-			h.core = c
-			return h
-		}
+	s := p.pin()
+	if h := &s.slab[s.next]; s.idle > 0 && h.refs == 0 {
+		s.idle--
+		c := s.cores[s.idle]
+		s.cores[s.idle] = nil
+		s.next = (s.next + 1) % slabLen
+		h.refs = 1
+		s.gets++
 		unpin(s)
+		c.first.wipe()
+		h.base, h.off, h.end = c.whole.base, c.whole.off, c.whole.end
+		h.core = c
+		return h
 	}
+	unpin(s)
 	return p.getSlow()
 }
 
@@ -201,6 +202,10 @@ var noHandles = func() (slab [slabLen]Allocator) {
 	}
 	return slab
 }()
+
+// noShard stands in for a shard that does not exist yet: it has nothing to give
+// and room for nothing.
+var noShard = shard{slab: &noHandles, idle: shardCores}
 
 // handle returns a free handle of the slab, marked as taken, or nil if the shard
 // needs a new slab: too many in a row are out, or one was out when a collection

@@ -22,15 +22,14 @@ func (ac *Allocator) Release() {
 	if ac == nil {
 		return
 	}
-	if s := ac.pool.pin(); s != nil {
-		if c := ac.core; c != nil && s.idle < len(s.cores) && ac.claim(c, s) {
-			s.cores[s.idle] = c
-			s.idle++
-			unpin(s)
-			return
-		}
+	s := ac.pool.pin()
+	if c := ac.core; c != nil && s.idle < len(s.cores) && ac.claim(c, s) {
+		s.cores[s.idle] = c
+		s.idle++
 		unpin(s)
+		return
 	}
+	unpin(s)
 	ac.drop("Release")
 }
 

@@ -23,15 +23,14 @@ func procUnpin()
 
 func shardCount() int { return runtime.GOMAXPROCS(0) }
 
-// pin keeps the goroutine on its processor and returns the processor's shard,
-// or nil, unpinned, if GOMAXPROCS grew past the shards.
+// pin keeps the goroutine on its processor and returns the processor's shard, or
+// noShard if GOMAXPROCS grew past the shards.
 func (p *AllocatorPool) pin() *shard {
 	pid := procPin()
-	if shards := *p.shards.Load(); uint(pid) < uint(len(shards)) {
-		return &shards[pid]
+	if list := *p.shards.Load(); pid < len(list) {
+		return &list[pid]
 	}
-	procUnpin()
-	return nil
+	return &noShard
 }
 
 func unpin(*shard) { procUnpin() }

@@ -14,7 +14,7 @@ type shardLock struct{ sync.Mutex }
 
 func shardCount() int { return 1 }
 
-// pin locks the shard; it never returns nil.
+// pin locks the shard.
 func (p *AllocatorPool) pin() *shard {
 	s := &(*p.shards.Load())[0]
 	s.lock.Lock()
