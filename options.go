@@ -20,6 +20,7 @@ type settings struct {
 // asBuilt is the settings that the build tags make the default.
 func asBuilt() *settings {
 	s := &settings{pooled: defaultPooled}
+	s.Debug = debugAsBuilt()
 	if s.Source = backing.Heap(); defaultMmap {
 		s.Source = backing.Mmap()
 	}

@@ -26,8 +26,8 @@ import (
 
 // What a guard finds beside double frees and the like; compare with errors.Is.
 var (
-	// ErrOverflow: bytes beside a block were written.
-	ErrOverflow = errors.New("written outside of the block")
+	// ErrOverrun: bytes beside a block were written.
+	ErrOverrun = errors.New("written outside of the block")
 	// ErrUseAfterFree: freed bytes were written.
 	ErrUseAfterFree = errors.New("written after free")
 )
@@ -170,7 +170,7 @@ func (b *Block) Check(from, to int) error {
 	var found error
 	for i := b.find(from); i < len(b.segs) && b.segs[i].from < to; i++ {
 		s := b.segs[i]
-		pattern, what := byte(redByte), ErrOverflow
+		pattern, what := byte(redByte), ErrOverrun
 		switch s.state {
 		case live, gone:
 			continue
@@ -203,7 +203,7 @@ func (b *Block) Explain(addr uintptr) *Error {
 	e := b.newError(nil, at)
 	switch s := b.segs[b.find(at)]; s.state {
 	case red:
-		e.Err = ErrOverflow
+		e.Err = ErrOverrun
 	case dead, gone:
 		e.Err = errFreed
 		e.Events = append(e.Events, Event{"freed", s.freed})

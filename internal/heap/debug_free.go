@@ -210,6 +210,6 @@ func (h *Heap) Explain(addr uintptr) error {
 
 // What guards report, beside the errors of the package.
 var (
-	ErrOverflow     = guard.ErrOverflow
+	ErrOverrun     = guard.ErrOverrun
 	ErrUseAfterFree = guard.ErrUseAfterFree
 )

@@ -193,14 +193,14 @@ func TestDebugOverflow(t *testing.T) {
 			b := mustMalloc(t, h, 100)
 			// Safety: the byte is in the red zone.
 			*(*byte)(unsafe.Add(unsafe.Pointer(&b[0]), at)) = 7
-			if err := h.Verify(); !errors.Is(err, ErrOverflow) {
+			if err := h.Verify(); !errors.Is(err, ErrOverrun) {
 				t.Errorf("Verify: %v", err)
 			}
 			*(*byte)(unsafe.Add(unsafe.Pointer(&b[0]), at)) = 7
 			if !h.Free(b) {
 				t.Error("refused")
 			}
-			oneReport(t, reports, ErrOverflow, at, "allocated")
+			oneReport(t, reports, ErrOverrun, at, "allocated")
 		}
 		if n := h.Stats().Damaged; n != 8 {
 			t.Errorf("%d damages counted, want 8", n)
