@@ -289,7 +289,7 @@ func TestBufReaderAgainstBufio(t *testing.T) {
 		}
 		return p
 	}
-	for range 1500 {
+	for range 100 + 1400/byteStep {
 		data, sizes, ops := random(rng.IntN(4000)), random(1+rng.IntN(9)), random(2*rng.IntN(60))
 		sizes[0] |= 1
 		runDuel(t, data, sizes, ops, 1+rng.IntN(255), byte(rng.IntN(8)))

@@ -170,10 +170,13 @@ func TestMonibucaRows(t *testing.T) {
 	})
 	t.Run("M-12", func(t *testing.T) {
 		b := newTestReader(t, &endless{8 << 20}, 0)
-		for {
+		for i := 0; ; i++ {
 			if _, err := b.ReadBE(4); err != nil {
 				expectRead(t, "ReadBE", nil, err, nil, io.EOF)
 				break
+			}
+			if i%1000 > 0 {
+				continue
 			}
 			if n := taken(b); n > DefaultBufLen {
 				t.Fatalf("%d bytes are taken", n)
@@ -300,12 +303,9 @@ func TestMonibucaLimits(t *testing.T) {
 		}
 	})
 	t.Run("M-10", func(t *testing.T) {
-		var many strings.Builder
-		for i := range 1_000_000 {
-			fmt.Fprintf(&many, "k%d: v\r\n", i)
-		}
+		many := strings.Repeat("Key: value\r\n", 1_000_000)
 		for _, limit := range []int{0, 1000, 1 << 30} {
-			b := newTestReader(t, strings.NewReader(many.String()), 0)
+			b := newTestReader(t, strings.NewReader(many), 0)
 			b.MaxHeaderBytes = limit
 			h, err := b.ReadMIMEHeader()
 			expectRead(t, "ReadMIMEHeader", len(h) <= maxHeaderLines, err, true, ErrTooLong)

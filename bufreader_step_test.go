@@ -2,5 +2,6 @@
 
 package gomem
 
-// byteStep is the distance between the offsets that TestErrorAtEveryByte tries.
+// byteStep is the distance between the offsets that TestErrorAtEveryByte tries,
+// and divides the programs of TestBufReaderAgainstBufio.
 const byteStep = 1
