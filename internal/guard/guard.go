@@ -15,6 +15,7 @@
 package guard
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -264,13 +265,26 @@ func (e *Error) Error() string {
 // Unwrap makes errors.Is find what is wrong.
 func (e *Error) Unwrap() error { return e.Err }
 
+// patterns are what fill copies and written compares with.
+var patterns = map[byte][]byte{
+	redByte:  bytes.Repeat([]byte{redByte}, 4096),
+	deadByte: bytes.Repeat([]byte{deadByte}, 4096),
+}
+
 func fill(mem []byte, with byte) {
-	for i := range mem {
-		mem[i] = with
+	for pattern := patterns[with]; len(mem) > 0; {
+		mem = mem[copy(mem, pattern):]
 	}
 }
 
 // written returns the index of the first byte that is not pattern, or -1.
 func written(mem []byte, pattern byte) int {
-	return slices.IndexFunc(mem, func(x byte) bool { return x != pattern })
+	all := patterns[pattern]
+	for at := 0; at < len(mem); at += len(all) {
+		part := mem[at:min(at+len(all), len(mem))]
+		if !bytes.Equal(part, all[:len(part)]) {
+			return at + slices.IndexFunc(part, func(x byte) bool { return x != pattern })
+		}
+	}
+	return -1
 }

@@ -8,8 +8,11 @@ import (
 	"github.com/gomem-go/gomem/internal/guard"
 )
 
-// debugFree is tryFree in debug mode; b is not empty.
+// debugFree is tryFree in debug mode.
 func (h *Heap) debugFree(b []byte) error {
+	if len(b) == 0 {
+		return nil
+	}
 	d := h.debug
 	where := guard.Callers(d.depth)
 	addr := uintptr(unsafe.Pointer(unsafe.SliceData(b)))
