@@ -91,7 +91,10 @@ func (r *recorder) owns(p uintptr) bool {
 // EnableDebugMode switches debug mode on or off for the arenas lent from now on.
 // In debug mode an arena records its objects, finds unattached heap pointers at
 // Release, and its memory is never used again: an access after the release
-// faults where pages can be protected, and reads poison elsewhere. It is slow.
+// faults where pages can be protected, and reads poison elsewhere. It is slow,
+// and an arena dropped without a release is never given back: what its objects
+// point to has to stay. Objects with pointers of a scanned arena are zeroed at
+// the release, and not checked, as they need no Attach.
 func (p *AllocatorPool) EnableDebugMode(on bool) {
 	p.debugOn.Store(on)
 	p.mu.Lock()

@@ -200,3 +200,35 @@ func ExampleWithAttached() {
 	fmt.Println(pool.Err())
 	// Output: <nil>
 }
+
+func ExampleAllocatorPool_EnableDebugMode() {
+	pool := lac.NewPool("switched", lac.WithLogger(lines{}))
+	pool.EnableDebugMode(true)
+	ac := pool.Get()
+	lac.NewSlice[PbItem](ac, 3, 3)[2].Price = new(int)
+	ac.Release()
+	// Output: lac: pool "switched": Release: unattached heap pointer in []lac_test.PbItem[2].Price
+}
+
+func ExampleMisuseError() {
+	pool := lac.NewPool("quiet", lac.WithMisuse(func(error) {}))
+	ac := pool.Get()
+	ac.Release()
+	ac.DecRef() // one too many
+	var misuse *lac.MisuseError
+	if errors.As(pool.Err(), &misuse) {
+		fmt.Println(misuse.Pool, misuse.Op, misuse.Err)
+	}
+	// Output: quiet DecRef arena is released
+}
+
+func ExampleAllocator_Release() {
+	pool := lac.NewPool("reused")
+	first := pool.Get()
+	*first.Int(1) = 2
+	first.Release() // every object of the arena is gone
+	second := pool.Get()
+	fmt.Println(*lac.New[int](second)) // memory that is used again is zero
+	second.Release()
+	// Output: 0
+}

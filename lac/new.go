@@ -42,32 +42,26 @@ func New[T any](ac *Allocator) *T {
 	return newSlow[T](ac)
 }
 
-// newSlow serves New when the window cannot.
+// newSlow serves New when the window cannot: scanned arenas, the end of a
+// window, the Go heap and debug mode.
 //
 //go:noinline
 func newSlow[T any](ac *Allocator) *T {
-	if unsafe.Sizeof(*(*T)(nil)) != 0 {
-		if p := ac.more(roundUp(unsafe.Sizeof(*(*T)(nil)))); p != nil {
-			return (*T)(p)
-		}
+	size := unsafe.Sizeof(*(*T)(nil))
+	if ac == nil || size == 0 {
+		return new(T)
 	}
-	return newTyped[T](ac)
-}
-
-// newTyped serves New where the type matters: the Go heap, scanned arenas and
-// debug mode.
-//
-//go:noinline
-func newTyped[T any](ac *Allocator) *T {
-	if ac != nil && unsafe.Sizeof(*(*T)(nil)) != 0 {
-		if c := ac.core; c != nil && c.typed != nil && !c.multi {
+	if c := ac.core; c != nil && c.typed != nil {
+		if !c.multi {
 			if p := c.typed.bump(typeID[T](), c); p != nil {
 				return (*T)(p)
 			}
 		}
-		if p := unsafe.SliceData(makeTyped[T](ac, "New", 1)); p != nil {
-			return p
-		}
+	} else if p := ac.more(roundUp(size)); p != nil {
+		return (*T)(p)
+	}
+	if p := unsafe.SliceData(makeTyped[T](ac, "New", 1)); p != nil {
+		return p
 	}
 	return new(T)
 }
@@ -252,7 +246,7 @@ func (ac *Allocator) String(v string) *string {
 			return s
 		}
 	}
-	s := newTyped[string](ac)
+	s := newSlow[string](ac)
 	*s = ac.NewString(v)
 	return s
 }
