@@ -143,7 +143,7 @@ func (h *Heap) freePart(sp *span, i, within uint32, b []byte) (err error, done b
 	}
 	rec := &sp.recs[i]
 	r := atomic.LoadUint32(rec)
-	size, end := r&^stateMask, within+uint32(len(b))
+	size, end := r&^stateMask, within+uint32(min(len(b), 1<<30))
 	switch {
 	case r&stateMask == stateLive:
 		// Whatever record there is belongs to a block of the past.

@@ -57,7 +57,10 @@ type Heap struct {
 	solo   int    // small blocks placed without spans, for deciding when to share out
 	spare  [classes]*span
 	parts  map[uintptr]*part // slots in state part, by address
+	lent   *chunk            // where the last Borrow is that no slot serves; until the next block is placed
 	dead   [][]byte          // mappings that unlock gives back
+	stuck  [][]byte          // mappings that the source would not take back, for another try
+	leave  int               // bytes of both, which still count towards the limit
 	maps   *mappings         // all of them
 
 	// Bytes requested and given back under mu: large blocks, and small ones
@@ -207,7 +210,7 @@ func (h *Heap) Free(b []byte) bool {
 	if sp.owner.Load() == s {
 		off := addr - uintptr(sp.base)
 		i, within := sp.slot(uint32(off))
-		if i < uint32(len(sp.recs)) && within == 0 && sp.recs[i] == stateLive|uint32(len(b)) {
+		if i < uint32(len(sp.recs)) && within == 0 && int(int32(sp.recs[i]^stateLive)) == len(b) {
 			was := sp.head
 			sp.give(i)
 			s.freed += uint64(len(b))
@@ -251,23 +254,43 @@ func (h *Heap) Borrow(n int) []byte {
 		if sp := s.cur[c&63]; sp.head != noSlot {
 			// Safety: the head is a slot of the span, of n bytes or more.
 			b := (*[maxSmall]byte)(unsafe.Add(sp.base, sp.head*sp.size))[:n:n]
+			s.lent, s.lentAt = int(c)+1, s.malloced
 			unpin(s)
 			return b
 		}
 		unpin(s)
 	}
-	if n > 0 && h != nil && h.debug != nil {
+	if n <= 0 || n > math.MaxInt-1<<30 || h == nil {
+		return h.Malloc(n)
+	}
+	if h.debug != nil {
 		return h.debugBorrow(n)
 	}
-	b := h.Malloc(n)
-	if len(b) > 0 && h != nil {
-		h.Free(b)
-		h.mu.Lock()
+	return h.borrowSlow(n)
+}
+
+// borrowSlow lends from a chunk. So that the next small borrow is a fast one it
+// also takes a slot and frees it.
+func (h *Heap) borrowSlow(n int) []byte {
+	if n <= maxSmall && h.cfg.Spans {
+		if !h.Free(h.Malloc(n)) {
+			return nil
+		}
+	}
+	h.mu.Lock()
+	if n <= maxSmall && h.cfg.Spans {
 		h.malloced -= uint64(n)
 		h.freed -= uint64(n)
-		h.mu.Unlock()
 	}
-	return b
+	c, off, err := h.take(n, 1)
+	if err != nil {
+		_ = h.unlock(nil)
+		return nil
+	}
+	h.giveBack(c, off, n)
+	h.lent = c
+	_ = h.unlock(nil)
+	return c.mem[off : off+n : off+n]
 }
 
 // shareOut decides whether small blocks come from spans, and prepares for it.

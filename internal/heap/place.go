@@ -28,6 +28,9 @@ func (h *Heap) MallocAligned(n, align int) ([]byte, error) {
 	if align <= slotAlign && h.cfg.Spans {
 		return h.TryMalloc(n)
 	}
+	if n > math.MaxInt-1<<30 {
+		return nil, fmt.Errorf("gomem: MallocAligned(%d, %d): %w", n, align, ErrOutOfMemory)
+	}
 	return h.mallocLarge(n, align)
 }
 
@@ -65,6 +68,7 @@ func (h *Heap) placeSpan(class int) (*span, error) {
 	place := h.spans.Load().place(at)
 	if place == nil {
 		h.spans.Store(h.spans.Load().with(at))
+		h.maps.spans = h.spans.Load()
 		place = h.spans.Load().place(at)
 	}
 	place.Store(sp)
@@ -108,7 +112,16 @@ func (h *Heap) take(n, align int) (c *chunk, off int, err error) {
 		if c, off = h.takeMapped(n, align); c != nil {
 			return c, off, nil
 		}
-		h.dropEmpty(0)
+		if h.dropEmpty(0) == 0 && len(h.dead) == 0 {
+			return nil, 0, err
+		}
+		h.flush()
+		if h.closed {
+			return nil, 0, ErrClosed
+		}
+		if c, off = h.takeMapped(n, align); c != nil {
+			return c, off, nil
+		}
 		if err = h.grow(n); err != nil {
 			return nil, 0, err
 		}
@@ -157,7 +170,7 @@ func (h *Heap) takeFrom(c *chunk, n, align int) (off int) {
 		off = c.place.AllocateAligned(n, align)
 	}
 	if off >= 0 {
-		h.last = c
+		h.last, h.lent = c, nil
 		if c.idle {
 			c.idle = false
 			h.nempty--
@@ -222,8 +235,8 @@ func (h *Heap) grow(n int) error {
 	if n < ownChunk {
 		size = max(least, h.nextChunk())
 	}
-	if limit := h.cfg.MaxBytes; limit > 0 && size > limit-h.mapped {
-		if size = (limit - h.mapped) &^ (chunkUnit - 1); size < least {
+	if limit := h.cfg.MaxBytes; limit > 0 && size > limit-h.mapped-h.leave {
+		if size = (limit - h.mapped - h.leave) &^ (chunkUnit - 1); size < least {
 			return fmt.Errorf("%w: %d bytes mapped, %d more needed, limit %d", ErrLimit, h.mapped, least, limit)
 		}
 	}
@@ -274,5 +287,5 @@ func (h *Heap) addChunk(mem []byte) {
 	h.peak = max(h.peak, h.mapped)
 	h.nempty++
 	h.table.Store(newTable(h.chunks))
-	h.watch(mem)
+	h.watch(c)
 }

@@ -71,7 +71,7 @@ func (h *Heap) reclaim() {
 // takeOver makes s the owner of the spans with free slots that from owns.
 func (s *shard) takeOver(from *shard) {
 	for c := range from.spans {
-		if sp := from.cur[c]; sp != exhausted {
+		if sp := from.cur[c]; sp != exhausted && !from.lends(c) {
 			from.cur[c] = exhausted
 			sp.where = isFull
 			if !sp.full() {
@@ -148,9 +148,10 @@ func (h *Heap) Trim() error {
 // size and the oldest last, and says how many it removed. unlock unmaps them.
 // Under mu.
 func (h *Heap) dropEmpty(keep int) (dropped int) {
+	h.dead, h.stuck = append(h.dead, h.stuck...), nil
 	for i := len(h.chunks) - 1; i >= 0 && h.nempty > 0; i-- {
 		c := h.chunks[i]
-		if c == nil || !c.empty() {
+		if c == nil || !c.empty() || c == h.lent {
 			continue
 		}
 		if h.nempty > keep || len(c.raw) > max(maxChunk, h.cfg.Size)+spanSize {
@@ -173,60 +174,117 @@ func (h *Heap) dropChunk(c *chunk) {
 	h.chunks[c.index] = nil
 	h.fits.set(c.index, 0)
 	h.mapped -= len(c.raw)
+	h.bury(c)
+}
+
+// bury has flush unmap c. Under mu.
+func (h *Heap) bury(c *chunk) {
+	h.leave += len(c.raw)
 	h.dead = append(h.dead, c.raw)
 }
 
 // unlock ends a section under mu and then does what must not happen under it:
 // giving mappings back. It returns err, or what the backing said.
 func (h *Heap) unlock(err error) error {
-	dead := h.dead
-	if dead == nil {
-		h.mu.Unlock()
-		return err
-	}
-	h.dead = nil
-	h.mu.Unlock()
-	for _, mem := range dead {
-		if e := h.maps.unmap(mem); e != nil && err == nil {
+	if len(h.dead) > 0 {
+		if e := h.flush(); err == nil {
 			err = e
 		}
 	}
+	h.mu.Unlock()
+	return err
+}
+
+// flush gives the dead mappings back, and lets go of mu meanwhile. What the
+// source does not take is tried again with the next chunks that go.
+func (h *Heap) flush() (err error) {
+	dead := h.dead
+	h.dead = nil
+	h.mu.Unlock()
+	gone, kept := 0, dead[:0]
+	for _, mem := range dead {
+		if e := h.maps.unmap(mem); e != nil {
+			kept = append(kept, mem)
+			err = e
+			continue
+		}
+		gone += len(mem)
+	}
+	h.mu.Lock()
+	h.leave -= gone
+	h.stuck = append(h.stuck, kept...)
 	return err
 }
 
 // mappings is what a heap has mapped. It outlives the heap by one cleanup, so
-// that an allocator that is dropped gives its memory back.
+// that an allocator that is dropped gives its memory back, except for the chunks
+// in which there are live blocks: somebody may still use those.
 type mappings struct {
 	source backing.Source
 	mu     sync.Mutex
 	mem    map[*byte][]byte
+	chunks map[*byte]*chunk // those of mem that may hold live blocks
+	spans  *spanMap         // in them
 }
 
 // watch remembers a mapping that the garbage collector does not know. Under mu.
-func (h *Heap) watch(mem []byte) {
+func (h *Heap) watch(c *chunk) {
 	if h.maps == nil {
 		h.maps = &mappings{source: h.cfg.Source, mem: make(map[*byte][]byte)}
+		h.maps.chunks, h.maps.spans = make(map[*byte]*chunk), noSpans
 		if h.cfg.Source != backing.Heap() {
 			runtime.AddCleanup(h, (*mappings).unmapAll, h.maps)
 		}
 	}
 	h.maps.mu.Lock()
-	h.maps.mem[&mem[0]] = mem
+	h.maps.mem[&c.raw[0]], h.maps.chunks[&c.raw[0]] = c.raw, c
 	h.maps.mu.Unlock()
 }
 
+// unmap forgets the mapping before it goes: once it has, the address may be
+// another's.
 func (m *mappings) unmap(mem []byte) error {
 	m.mu.Lock()
 	delete(m.mem, &mem[0])
+	delete(m.chunks, &mem[0])
 	m.mu.Unlock()
-	return m.source.Unmap(mem)
+	err := m.source.Unmap(mem)
+	if err != nil {
+		m.mu.Lock()
+		m.mem[&mem[0]] = mem
+		m.mu.Unlock()
+	}
+	return err
 }
 
 func (m *mappings) unmapAll() {
-	for _, mem := range m.mem {
-		// Nobody is left to tell.
-		_ = m.source.Unmap(mem)
+	for first, mem := range m.mem {
+		if c := m.chunks[first]; c == nil || !c.inUse(m.spans) {
+			// Nobody is left to tell.
+			_ = m.source.Unmap(mem)
+		}
 	}
+}
+
+// inUse says whether c holds a live block. For a heap that is gone, when
+// nobody changes anything any more.
+func (c *chunk) inUse(spans *spanMap) bool {
+	if c.size-c.place.FreeBytes() != c.nspans*spanSize {
+		return true
+	}
+	for off := 0; off+spanSize <= len(c.mem) && c.nspans > 0; off += spanSize {
+		place := spans.place(c.addr() + uintptr(off))
+		if place == nil || place.Load() == nil {
+			continue
+		}
+		sp := place.Load()
+		for _, r := range sp.recs[:sp.carved] {
+			if r&stateMask == stateLive || r&stateMask == statePart {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Reset gives everything back, live or not, and leaves the heap as new but
@@ -266,12 +324,13 @@ func (h *Heap) reset() error {
 	h.freed = h.malloced
 	h.set, h.solo, h.parts = nil, 0, nil
 	h.resume()
+	h.dead, h.stuck = append(h.dead, h.stuck...), nil
 	for _, c := range h.chunks {
 		if c != nil {
-			h.dead = append(h.dead, c.raw)
+			h.bury(c)
 		}
 	}
-	h.chunks, h.fits, h.last = nil, tourney{}, nil
+	h.chunks, h.fits, h.last, h.lent = nil, tourney{}, nil, nil
 	h.mapped, h.nempty, h.low = 0, 0, 0
 	h.spans.Store(noSpans)
 	h.table.Store(&noChunks)

@@ -20,6 +20,11 @@ type shard struct {
 	idle  int    // number of empty spans in the lists
 	seen  uint64 // malloced at the last reclaim: unchanged means quiet
 
+	// The class of the last Borrow plus 1, and malloced then. While that is
+	// unchanged the current span of the class must stay where it is.
+	lent   int
+	lentAt uint64
+
 	// remote is the stack of spans with slots that were freed elsewhere; others
 	// push, the owner takes all.
 	_      [64]byte
@@ -191,6 +196,9 @@ func (s *shard) freeRemote(sp *span, i uint32, n int) bool {
 	return true
 }
 
+// lends says whether the current span of class c may have a borrower.
+func (s *shard) lends(c int) bool { return s.lent == c+1 && s.lentAt == s.malloced }
+
 // takeIdle unlinks all empty spans and returns them linked through next. The
 // current spans stay unless all is set.
 func (s *shard) takeIdle(all bool) (idle *span) {
@@ -200,7 +208,7 @@ func (s *shard) takeIdle(all bool) (idle *span) {
 			l.remove(sp)
 			sp.next, idle = idle, sp
 		}
-		if sp := s.cur[c]; all && sp != exhausted && sp.used == 0 {
+		if sp := s.cur[c]; all && sp != exhausted && sp.used == 0 && !s.lends(c) {
 			s.cur[c] = exhausted
 			sp.where = isFull
 			sp.next, idle = idle, sp

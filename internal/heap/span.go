@@ -5,7 +5,7 @@ import (
 	"unsafe"
 )
 
-// A slot's record is one word out of line: two bits of state, then the length
+// A slot's record is one word out of line: three bits of state, then the length
 // that was requested or, in a free slot, the next free slot.
 //
 //	free    next free slot of the span, or noSlot
@@ -18,13 +18,17 @@ import (
 // two that free the same slot at once. The owner's plain store may override a
 // queued mark only when the program frees a slot twice at the same moment: the
 // owner then finds a queued bit without a queued record, and counts it.
+//
+// Only live has the top bit: without it the record of a live slot is its length,
+// and every other is negative as an int32, so that one comparison tells, also
+// with a length that no slot can have.
 const (
-	stateMask  = 3 << 30
-	stateFree  = 0 << 30
-	stateLive  = 1 << 30
-	stateQueue = 2 << 30
-	statePart  = 3 << 30
-	noSlot     = 1<<30 - 1
+	stateMask  = 7 << 29
+	stateFree  = 0 << 29
+	stateQueue = 1 << 29
+	statePart  = 2 << 29
+	stateLive  = 4 << 29
+	noSlot     = 1<<29 - 1
 )
 
 // where a span is in its owner's lists.
