@@ -81,6 +81,9 @@ var duelOps = []func(d *duel, n int){
 		m, err := d.own.ReadBytes(n)
 		want, wantErr := d.expect(n)
 		d.same("ReadBytes", n, bytes.Join(m.Buffers, nil), want, err, wantErr)
+		if err == nil && n <= d.own.blockLen() && len(m.Buffers) != 1 {
+			d.t.Fatalf("ReadBytes(%d) in %d views", n, len(m.Buffers))
+		}
 	},
 	func(d *duel, n int) {
 		s, err := d.own.ReadShared(n)

@@ -56,9 +56,11 @@ func (b *BufReader) nextSlow(op string, n int) ([]byte, error) {
 	if err := b.checkFrame(op, n); err != nil {
 		return nil, err
 	}
-	b.settle()
-	if err := b.flat(n); err != nil {
-		return nil, err
+	if b.w-b.r < n {
+		b.settle()
+		if err := b.flat(n); err != nil {
+			return nil, err
+		}
 	}
 	v := b.buf[b.r : b.r+n : b.r+n]
 	b.r += n
@@ -141,17 +143,27 @@ func truncated(err error, done int) error {
 	return err
 }
 
-// ReadBytes consumes n bytes and returns them where they lie, as a chain of views
-// valid until the next call on the reader; the list of buffers as well. What must
-// live longer is read with ReadShared.
+// ReadBytes consumes n bytes and returns them as a chain of views, valid until the
+// next call on the reader; the list of buffers as well. Up to BufLen bytes come as
+// exactly one view, more as one for each block they lie in. What must live longer is
+// read with ReadShared.
 //
-// Requires 0 <= n <= MaxFrameBytes; errors as Next, then nothing is consumed.
-// O(blocks) beside the source, never copies.
+// Requires 0 <= n <= MaxFrameBytes; errors as Next, then nothing is consumed. Cost
+// as Peek up to BufLen, beyond it O(blocks) beside the source without a copy.
 func (b *BufReader) ReadBytes(n int) (Memory, error) {
-	if err := b.want("ReadBytes", n); err != nil {
-		return Memory{}, err
+	if n <= b.blockLen() {
+		v, err := b.nextSlow("ReadBytes", n)
+		if err != nil {
+			return Memory{}, err
+		}
+		b.views = append(b.views[:0], v)
+	} else {
+		if err := b.want("ReadBytes", n); err != nil {
+			return Memory{}, err
+		}
+		b.take(n)
 	}
-	v := b.take(n)
+	v := b.views
 	return Memory{Size: n, Buffers: v[:len(v):len(v)]}, nil
 }
 
