@@ -1,0 +1,80 @@
+// Package heap is the engine of a growing allocator: chunks of memory, a
+// placement in each, and in front of them slots for small blocks that a
+// processor takes and gives back without a lock and without an atomic
+// instruction. Package gomem is its face.
+//
+// # Layers
+//
+//	n <= 2 KiB                                  n > 2 KiB, and small blocks of
+//	  |                                         a heap that has had few of them
+//	shard, one for each P            shard.go     |
+//	  current span of each of 48 classes          |
+//	  | none has a free slot                      |
+//	  spans with free slots, then what others     |
+//	  freed in this shard's spans                 |
+//	  | none, either                              |
+//	--|------------ Heap.mu ----------------------|----------------------------
+//	  a new span: 16 KiB, aligned    place.go     |
+//	  |                                           |
+//	  +-------------------+-----------------------+
+//	                      |
+//	chunk of the last block, else the first with room        chunk.go
+//	  placement (package offset) in each, a tree of maxima over all
+//	  | no room: take back what shards do not need, then grow, reclaim.go
+//	backing.Source, one mapping for each chunk
+//
+// A free goes by the address. Two loads find the span that takes it, if one does
+// (spanmap.go); otherwise a hash table finds the chunk (chunk.go). Then:
+//
+//	whole slot, own span        onto the span's list; nothing is atomic
+//	whole slot, another's span  live -> queued by compare-and-swap, a bit in the
+//	                            span's bitmap, the span on its owner's stack
+//	tail of a slot              the record is shortened
+//	other part of a slot        under mu, in an exact side record  (free.go)
+//	block of a chunk, or part   under mu, by the placement
+//
+// What is watched block by block, in debug mode (debug.go) or by the sampled
+// guard (sample.go), is kept by package guard and takes the slow paths.
+//
+// # Who may touch what
+//
+//   - A shard and the plain fields of its spans: the goroutine that is pinned to
+//     the shard's P, or whoever holds mu while the heap is paused. To pause it,
+//     an empty set of shards is published and a barrier waits for those who
+//     still use the old one.
+//   - Records, bitmaps and the stack of a span: everybody, as span.go says.
+//   - All else in a Heap: the holder of mu, for which nobody waits while pinned.
+//     Chunks are unmapped and the user's function is called after mu is released.
+//
+// # Invariants
+//
+// Verify checks these, and those of each placement:
+//
+//   - a chunk is in the table under every region it reaches into; the tree of
+//     maxima holds what fits into each chunk, except for the last one used
+//   - mapped is the sum of the mappings, and nempty counts the chunks in which
+//     nothing is placed
+//   - a span lies in one chunk, at a multiple of its size, and has one owner, whose
+//     current span it is, or in whose list if it has free slots; empty
+//     spans are at the end of the list, and idle counts them
+//   - of the slots carved so far, those whose record says free are exactly those
+//     on the span's list; a queued slot has its bit set, and its span is on a stack
+//   - a slot freed in part has a side record, with at least one byte left
+//
+// # Accounting
+//
+//	span    used + slots on the free list + (slots - carved) == slots
+//	chunk   free bytes of the placement + 16 KiB × spans + bytes of blocks == size
+//	heap    Malloced - Freed == live bytes of slots + live bytes of blocks
+//
+// The bytes are those that were requested. What rounding takes is free for the
+// placement and counted in Backing alone.
+//
+// # Assumptions about the runtime
+//
+// DESIGN.md numbers them; here they are 1 (pinning), 2 (the barrier), 3 (counters
+// read by others) and 5 (the Go heap does not move). The portable form in
+// pin_portable.go needs neither of the first two: under the race detector, with
+// the tag gomem_portable and on 32-bit systems a shard has a mutex, and a free
+// locks the shard that owns the span.
+package heap
