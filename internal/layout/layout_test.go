@@ -85,6 +85,7 @@ var layers = map[string][]string{
 	"backing":          {"backing", "internal/check", "internal/xunsafe"},
 	"lac":              {"lac", "backing", "internal/check", "internal/xunsafe"},
 	"tlsf":             {"tlsf", "offset", "backing", "internal/check", "internal/xunsafe"},
+	"gomemtest":        {"."},
 	"cmd":              {".", "cmd", "offset", "backing", "lac", "tlsf", "internal"},
 	"examples":         {".", "examples", "offset", "backing", "lac", "tlsf"},
 	"bench":            {".", "bench", "offset", "backing", "lac", "tlsf", "internal", "cmd"},

@@ -1,0 +1,61 @@
+// Package gomemtest finds leaks and misuse in the tests of programs that use
+// package gomem.
+//
+//	func TestServer(t *testing.T) {
+//		a := gomemtest.New(t)
+//		serve(a)
+//	} // fails if a block was not freed, or freed twice, or written outside of
+//
+// Each failure comes with the stack of the block's allocation.
+package gomemtest
+
+import (
+	"errors"
+	"sync"
+	"testing"
+
+	"github.com/gomem-go/gomem"
+)
+
+// New returns an allocator in debug mode (see [gomem.WithDebug]) that fails t
+// with each misuse and each damage, when it happens or is found, and with each
+// block that is live at the end of the test, when it closes itself. Options
+// come on top of that; WithMisuse takes the reports away from t.
+//
+// A test that closes the allocator gets what is live from Close, as a
+// [*gomem.LeakError], instead.
+func New(t testing.TB, opts ...gomem.Option) *gomem.ScalableMemoryAllocator {
+	t.Helper()
+	r := &reporter{t: t}
+	all := append([]gomem.Option{gomem.WithDebug(gomem.DebugOptions{}), gomem.WithMisuse(r.report)}, opts...)
+	a := gomem.NewScalableMemoryAllocator(0, all...)
+	t.Cleanup(func() {
+		t.Helper()
+		if err := a.Close(); err != nil && !errors.Is(err, gomem.ErrClosed) {
+			t.Error(err)
+		}
+		r.end()
+	})
+	return a
+}
+
+// reporter passes reports on to a test until it ends: what a goroutine does
+// that outlives the test must not fail another.
+type reporter struct {
+	mu sync.Mutex
+	t  testing.TB
+}
+
+func (r *reporter) report(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.t != nil {
+		r.t.Error(err)
+	}
+}
+
+func (r *reporter) end() {
+	r.mu.Lock()
+	r.t = nil
+	r.mu.Unlock()
+}
