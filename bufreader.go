@@ -37,10 +37,10 @@ var readerMemory = sync.OnceValue(func() *ScalableMemoryAllocator {
 //
 // # How long a result lives
 //
-// A view (ReadRange, ReadBytes, Peek, Next, ReadSlice, ReadUntil, ReadBinary's
-// siblings in bufiox) is valid until the next call that reads, peeks or skips,
-// and until Recycle or Reset; with HoldViews it is valid until Release. It may
-// be overwritten by its holder up to its length; append copies. What must live
+// A view (ReadRange, ReadBytes, Peek, Next, ReadSlice, ReadUntil) is valid until
+// the next call that reads, peeks or skips, and until Recycle or Reset; with
+// HoldViews it is valid until Release. Its holder may write to it, up to its
+// length; append copies. What must live
 // longer is read with ReadShared: valid until its last Release. Strings,
 // numbers and headers are copies, owned by the caller.
 //
