@@ -13,10 +13,11 @@ type chunk struct {
 	raw    []byte // the mapping
 	mem    []byte // its part in use, aligned to spanSize if it may hold spans
 	place  offset.Allocator
-	size   int  // of the placement
-	nspans int  // spans in it
-	index  int  // in Heap.chunks and in the tourney
-	idle   bool // no block and no span is in it
+	tlsf   *offset.TLSF // place if it is one, nil otherwise
+	size   int          // of the placement
+	nspans int          // spans in it
+	index  int          // in Heap.chunks and in the tourney
+	idle   bool         // no block and no span is in it
 }
 
 // table finds the chunk of an address: open addressing over the 1 MiB regions

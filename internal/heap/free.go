@@ -19,6 +19,9 @@ func (h *Heap) reported(err error) bool {
 }
 
 func (h *Heap) tryFree(b []byte) error {
+	if len(b) == 0 {
+		return nil
+	}
 	if h.debug != nil {
 		return h.debugFree(b)
 	}

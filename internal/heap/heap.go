@@ -48,6 +48,7 @@ type Heap struct {
 	timer  bool // a tick is on its way
 	set    *shardSet
 	chunks []*chunk
+	parked parking
 	fits   tourney
 	last   *chunk // the one that placed the last block; fits does not know what it has
 	mapped int    // bytes of all chunks

@@ -43,6 +43,11 @@ func (h *Heap) mallocLarge(n, align int) ([]byte, error) {
 
 // placeBlock takes n bytes from a chunk, growing if none has room. Under mu.
 func (h *Heap) placeBlock(n, align int) ([]byte, error) {
+	if align == 1 {
+		if b := h.unpark(n); b != nil {
+			return b, nil
+		}
+	}
 	c, off, err := h.take(n, align)
 	if err != nil {
 		return nil, err
@@ -97,6 +102,10 @@ func (h *Heap) take(n, align int) (c *chunk, off int, err error) {
 	if h.closed {
 		return nil, 0, ErrClosed
 	}
+	if c, off = h.takeMapped(n, align); c != nil {
+		return c, off, nil
+	}
+	h.unparkAll()
 	if c, off = h.takeMapped(n, align); c != nil {
 		return c, off, nil
 	}
@@ -214,6 +223,13 @@ func (h *Heap) freeBlock(b []byte) error {
 		return h.unlock(h.misuse(ErrNotOwned, b, nil))
 	}
 	off := int(addr - e.base)
+	if done, err := h.park(e.c, off, len(b)); done {
+		if err != nil {
+			err = h.misuse(nil, b, err)
+		}
+		return h.unlock(err)
+	}
+	h.unparkAll()
 	if err := e.c.place.Free(off, len(b)); err != nil {
 		return h.unlock(h.misuse(nil, b, err))
 	}
@@ -270,6 +286,7 @@ func (h *Heap) addChunk(mem []byte) {
 	}
 	c.place = h.cfg.Placement(len(c.mem))
 	c.size = c.place.Size()
+	c.tlsf, _ = c.place.(*offset.TLSF)
 	c.index = len(h.chunks)
 	for i, at := range h.chunks {
 		if at == nil {

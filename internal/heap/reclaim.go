@@ -48,6 +48,7 @@ func (h *Heap) reclaimWorthwhile() bool {
 // the memory of a P that no longer runs this program's allocations is not lost.
 // Under mu.
 func (h *Heap) reclaim() {
+	h.unparkAll()
 	if h.set == nil {
 		return
 	}
@@ -332,6 +333,7 @@ func (h *Heap) reset() error {
 	}
 	h.chunks, h.fits, h.last, h.lent = nil, tourney{}, nil, nil
 	h.mapped, h.nempty, h.low = 0, 0, 0
+	h.parked = parking{}
 	h.spans.Store(noSpans)
 	h.table.Store(&noChunks)
 	return err

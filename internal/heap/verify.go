@@ -8,6 +8,7 @@ import (
 // not hold. It pauses the heap; O(everything).
 func (h *Heap) Verify() error {
 	h.mu.Lock()
+	h.unparkAll()
 	h.pause()
 	err := h.verify()
 	h.resume()
