@@ -213,6 +213,6 @@ func (h *Heap) Explain(addr uintptr) error {
 
 // What guards report, beside the errors of the package.
 var (
-	ErrOverrun     = guard.ErrOverrun
+	ErrOverrun      = guard.ErrOverrun
 	ErrUseAfterFree = guard.ErrUseAfterFree
 )
