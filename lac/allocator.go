@@ -128,12 +128,16 @@ func (ac *Allocator) shareHandle() {
 	if c == nil || ac.shared {
 		return
 	}
-	ac.share(c)
 	if !c.direct() {
+		ac.share(c)
 		return
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	if c.multi {
+		// Forked handles are at work, maybe sharing themselves.
+		c.mu.Lock()
+		defer c.mu.Unlock()
+	}
+	ac.share(c)
 	ac.base, ac.off, ac.end = nil, 0, 0
 	if c.table == nil {
 		c.table = &table{}
