@@ -62,10 +62,12 @@ func WithDebug(d DebugOptions) Option { return func(s *settings) { s.Debug = &d 
 // debugAsBuilt is the debug mode of allocators that do not ask for one.
 func debugAsBuilt() *DebugOptions {
 	if check.Enabled {
-		return &DebugOptions{Quarantine: 64 << 10, StackDepth: 8, Quiet: true}
+		return &builtDebug
 	}
 	return nil
 }
+
+var builtDebug = DebugOptions{Quarantine: 64 << 10, StackDepth: 8, Quiet: true}
 
 // SampleOptions says which blocks the sampled guard takes; the zero value is
 // made for production.
@@ -89,8 +91,16 @@ type SampleOptions = heap.Sample
 // counts it.
 //
 // Reports go to WithMisuse, or else to standard error; damage is reported once
-// for each block. Debug mode includes all of this, and takes its place.
-func WithSampledGuard(o SampleOptions) Option { return func(s *settings) { s.Sample = &o } }
+// for each block. WithDebug includes all of this, and takes its place; what the
+// tag gomem_debug turns on gives way.
+func WithSampledGuard(o SampleOptions) Option {
+	return func(s *settings) {
+		s.Sample = &o
+		if s.Debug == &builtDebug {
+			s.Debug = nil
+		}
+	}
+}
 
 // Explain says what debug mode or the sampled guard knows of the memory at
 // addr, such as where a fault happened: a [*BlockError] with the block it is in
