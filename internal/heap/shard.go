@@ -136,9 +136,11 @@ func (s *shard) drain() {
 		sp.remote = nil
 		// From here on the next remote free announces the span again.
 		sp.notified.Store(0)
-		if owner := sp.owner.Load(); owner == s {
+		switch owner := sp.owner.Load(); owner {
+		case s:
 			s.collect(sp)
-		} else {
+		case nil: // given back meanwhile, so nothing is queued in it
+		default:
 			owner.announce(sp) // it changed hands meanwhile
 		}
 		sp = next
@@ -184,6 +186,9 @@ func (s *shard) announce(sp *span) {
 // freeRemote frees the whole slot i of n bytes in a span of another shard;
 // false if the slot is not live with that length. s takes the account.
 func (s *shard) freeRemote(sp *span, i uint32, n int) bool {
+	// Once the slot is queued the owner may take it in and give the span back
+	// before this goroutine comes to announce it.
+	owner := sp.owner.Load()
 	if !atomic.CompareAndSwapUint32(&sp.recs[i], stateLive|uint32(n), stateQueue) {
 		return false
 	}
@@ -192,7 +197,7 @@ func (s *shard) freeRemote(sp *span, i uint32, n int) bool {
 		s.raced++ // somebody queued it, and the owner freed it, at once
 	}
 	s.freed += uint64(n)
-	sp.owner.Load().announce(sp)
+	owner.announce(sp)
 	return true
 }
 
