@@ -7,6 +7,8 @@
 //	…
 //	a.Free(b)
 //
+// What there is:
+//
 //   - [ScalableMemoryAllocator]: byte slices from memory that grows and shrinks
 //   - [BufReader]: reads a stream in place, and gives frames of it that outlive the
 //     read without a copy, as [SharedMemory]
