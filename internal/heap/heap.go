@@ -318,7 +318,7 @@ func (h *Heap) shareOut() bool {
 // pinLocked is pin for the holder of mu in a heap that is shared out; it makes
 // the shard if the P has none yet.
 func (h *Heap) pinLocked() *shard {
-	for {
+	for again := false; ; again = true {
 		if s := h.pin(); s != noShard {
 			return s
 		}
@@ -328,8 +328,12 @@ func (h *Heap) pinLocked() *shard {
 		for len(set) <= id {
 			set = append(set, noShard)
 		}
-		if set[id] == noShard {
-			set[id] = newShard()
+		for i := range set {
+			// One more round means that pin looks elsewhere than pinIndex said,
+			// and will again. Then every place gets a shard.
+			if set[i] == noShard && (i == id || again) {
+				set[i] = newShard()
+			}
 		}
 		h.set = &set
 		h.publish(h.set)
