@@ -46,7 +46,7 @@ func newRawSource(r io.Reader) *rawSource {
 }
 
 // tryRead is called by the runtime's poller with the descriptor, again after each
-// wait; false means wait.
+// wait; false means wait. The descriptor does not block (runtime assumption 9).
 func (s *rawSource) tryRead(fd uintptr) bool {
 	b := s.rd
 	if b.front == nil {

@@ -91,7 +91,7 @@ func (m *MemoryAllocator) Free(b []byte) bool {
 		return false
 	}
 	// Safety: both addresses are only compared. The Go heap does not move what
-	// is on it, and mem is kept alive by m.
+	// is on it (runtime assumption 5), and mem is kept alive by m.
 	at := uintptr(unsafe.Pointer(unsafe.SliceData(b))) - uintptr(unsafe.Pointer(unsafe.SliceData(m.mem)))
 	if at >= uintptr(len(m.mem)) {
 		return false

@@ -84,7 +84,8 @@ func (a *ScalableMemoryAllocator) MallocAligned(n, align int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Safety: the address is only measured; the Go heap does not move.
+	// Safety: the address is only measured; the Go heap does not move (runtime
+	// assumption 5).
 	skip := int(-uintptr(unsafe.Pointer(unsafe.SliceData(b))) & uintptr(align-1))
 	return b[skip : skip+n : skip+n], nil
 }

@@ -100,12 +100,14 @@ type fieldPointers struct{ found []unsafe.Pointer }
 func (w *fieldPointers) collect(p unsafe.Pointer, t reflect.Type) {
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Map, reflect.Chan, reflect.UnsafePointer, reflect.Func, reflect.Slice, reflect.String:
-		// Safety: the first word of each of these kinds is its pointer.
+		// Safety: the first word of each of these kinds is its pointer (runtime
+		// assumption 7).
 		if q := *(*unsafe.Pointer)(p); q != nil {
 			w.found = append(w.found, q)
 		}
 	case reflect.Interface:
-		// Safety: the second word of an interface is its data pointer.
+		// Safety: the second word of an interface is its data pointer (runtime
+		// assumption 7).
 		if q := (*[2]unsafe.Pointer)(p)[1]; q != nil {
 			w.found = append(w.found, q)
 		}
@@ -143,7 +145,7 @@ func (c *core) keep(p unsafe.Pointer, size uintptr, v any) {
 // dataWord returns the data word of an interface: the value itself for the
 // kinds that are one pointer, else the address of its box.
 func dataWord(v any) unsafe.Pointer {
-	// Safety: an interface is two words, type and data.
+	// Safety: an interface is two words, type and data (runtime assumption 7).
 	return (*[2]unsafe.Pointer)(unsafe.Pointer(&v))[1]
 }
 

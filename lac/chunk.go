@@ -44,7 +44,8 @@ func tier(n uintptr) uintptr {
 	return n
 }
 
-// newChunk allocates a zeroed chunk of size bytes on the Go heap.
+// newChunk allocates a zeroed chunk of size bytes on the Go heap. Its type makes
+// it one object, of which the owner alone is scanned (runtime assumption 4).
 func newChunk(size uintptr) chunk {
 	t, ok := chunkTypes.Load(size)
 	if !ok {

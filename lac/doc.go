@@ -25,7 +25,7 @@
 // pointer into its data keeps the chunk, the chunk keeps the core, and the core
 // keeps all chunks and everything attached. So an arena that is dropped without
 // a release stays whole while one pointer into it lives, and pointers between
-// its objects need nothing.
+// its objects need nothing. (Runtime assumption 4 of DESIGN.md.)
 //
 // Rule 2: the data of a chunk is not scanned. A pointer to the Go heap that is
 // stored in an arena object must be passed to [Attach] once; a pool made with

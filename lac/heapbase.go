@@ -4,8 +4,8 @@ package lac
 
 import "unsafe"
 
-// exactHeap tells that the functions below know the Go heap, so that debug mode
-// can tell constants from heap objects.
+// exactHeap tells that the functions below know the Go heap (runtime assumption
+// 8), so that debug mode can tell constants from heap objects.
 const exactHeap = true
 
 //go:linkname verifyNotInHeapPtr reflect.verifyNotInHeapPtr

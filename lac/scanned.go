@@ -37,7 +37,8 @@ const (
 
 // typeID returns what identifies T.
 func typeID[T any]() unsafe.Pointer {
-	// Safety: the first word of a non-nil interface identifies its dynamic type.
+	// Safety: the first word of a non-nil interface identifies its dynamic type
+	// (runtime assumption 7).
 	var probe any = (*T)(nil)
 	return *(*unsafe.Pointer)(unsafe.Pointer(&probe))
 }

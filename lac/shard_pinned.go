@@ -9,8 +9,9 @@ import (
 )
 
 // A shard belongs to a processor of the Go scheduler. Pinned to it, a goroutine
-// is neither preempted nor moved, so plain loads and stores are enough; the
-// scheduler orders them with those of the next goroutine on that processor.
+// is neither preempted nor moved (runtime assumption 1), so plain loads and
+// stores are enough; the scheduler orders them with those of the next goroutine
+// on that processor.
 
 // shardLock is nothing: the pin is the lock.
 type shardLock struct{}
@@ -40,5 +41,6 @@ func unpin(*shard) { procUnpin() }
 func free(refs *int32) { *refs = 0 }
 
 // read returns a counter of another processor's shard: a recent value. An
-// atomic load keeps it in one piece; *shard is allocated and so aligned.
+// atomic load keeps it in one piece (runtime assumption 3); *shard is allocated
+// and so aligned.
 func (s *shard) read(counter *uint64) uint64 { return atomic.LoadUint64(counter) }

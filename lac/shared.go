@@ -13,7 +13,8 @@ import (
 // to one goroutine at a time. So the window filed under the block of a local
 // variable can be used by nobody else until the function calls something that
 // may grow, and so move, the stack. When a block passes to another goroutine,
-// the runtime orders the two, as it must for the stack's own contents.
+// the runtime orders the two, as it must for the stack's own contents. All of this
+// is runtime assumption 6.
 
 const (
 	stackBlockShift = 11 // stacks are powers of two of at least 2 KiB, aligned

@@ -101,8 +101,8 @@ func (w *walker) follow(t reflect.Type) bool {
 // walk looks at the value of type t at p.
 func (w *walker) walk(p unsafe.Pointer, t reflect.Type) {
 	// Safety: p is a live object of the arena of type t, so each field below has
-	// the type it is read as. Words are read as integers, because what they point
-	// to may be gone.
+	// the type it is read as, laid out as runtime assumption 7 says. Words are read
+	// as integers, because what they point to may be gone.
 	word := func(i uintptr) uintptr { return *(*uintptr)(unsafe.Add(p, i*unsafe.Sizeof(uintptr(0)))) }
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Map, reflect.Chan, reflect.UnsafePointer:

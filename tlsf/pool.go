@@ -186,8 +186,8 @@ func (p *Pool) AllocAligned(n, align int) ([]byte, error) {
 //
 // Anything else is refused with a [*RangeError] and no change of state:
 // ErrDoubleFree if it lies in free memory, ErrNotOwned if it is not exactly a
-// block of this pool; ErrClosed if the pool is closed. O(1), never allocates;
-// a refusal is O(blocks).
+// block of this pool; ErrClosed if the pool is closed. O(1); only a refusal
+// allocates, its error.
 func (p *Pool) Free(b []byte) error {
 	if cap(b) == 0 {
 		return nil
@@ -197,11 +197,11 @@ func (p *Pool) Free(b []byte) error {
 	}
 	var err error
 	at, n := p.offset(address(b)), cap(b)
-	if size, ok := p.place.BlockSize(at); !ok || size != n {
-		err = p.refuse(at, n)
-	} else if err = p.place.Free(at, n); err == nil {
+	if p.place.FreeBlock(at, n) {
 		p.frees++
 		p.dead(at, n)
+	} else {
+		err = p.refuse(at, n)
 	}
 	if p.shared {
 		p.mu.Unlock()
@@ -322,7 +322,8 @@ func (p *Pool) resized(at, old, n int) []byte {
 // address is where b starts, as a number.
 func address(b []byte) uintptr {
 	// Safety: compared with the mapping's address, never turned back into a
-	// pointer. A pool's memory does not move: it is a mapping or a heap object.
+	// pointer. A pool's memory does not move: it is a mapping or a heap object
+	// (runtime assumption 5).
 	return uintptr(unsafe.Pointer(unsafe.SliceData(b)))
 }
 
@@ -346,13 +347,8 @@ func (p *Pool) refuse(at, n int) error {
 		bad.Range = Block{}
 		return bad
 	}
-	for block, live := range p.place.All() {
-		if block.Start <= at && at < block.End {
-			if !live {
-				bad.Err, bad.Conflict = ErrDoubleFree, block
-			}
-			break
-		}
+	if block, live := p.place.At(at); !live {
+		bad.Err, bad.Conflict = ErrDoubleFree, block
 	}
 	return bad
 }

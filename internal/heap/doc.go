@@ -31,7 +31,9 @@
 //	                            span's bitmap, the span on its owner's stack
 //	tail of a slot              the record is shortened
 //	other part of a slot        under mu, in an exact side record  (free.go)
-//	block of a chunk, or part   under mu, by the placement
+//	block of a chunk            under mu, by the placement, or parked for the next
+//	                            request of its size (park.go)
+//	part of such a block        under mu, by the placement
 //
 // What is watched block by block, in debug mode (debug.go) or by the sampled
 // guard (sample.go), is kept by package guard and takes the slow paths.
@@ -64,7 +66,8 @@
 // # Accounting
 //
 //	span    used + slots on the free list + (slots - carved) == slots
-//	chunk   free bytes of the placement + 16 KiB × spans + bytes of blocks == size
+//	chunk   free bytes of the placement + 16 KiB × spans + bytes of blocks, those
+//	        of parked ones included == size
 //	heap    Malloced - Freed == live bytes of slots + live bytes of blocks
 //
 // The bytes are those that were requested. What rounding takes is free for the
