@@ -60,6 +60,13 @@ func (h *Heap) pinFor(sp *span) *shard {
 	}
 }
 
+// counts returns what the shard counts, for others than its holder.
+func (s *shard) counts() (malloced, freed, raced uint64) {
+	s.Lock()
+	defer s.Unlock()
+	return s.malloced, s.freed, s.raced
+}
+
 func pinIndex() int {
 	var here byte
 	// Safety: the address is only hashed. Stacks are at least 2 KiB apart.

@@ -4,6 +4,7 @@ package heap
 
 import (
 	"runtime"
+	"sync/atomic"
 	_ "unsafe" // for go:linkname
 )
 
@@ -35,6 +36,13 @@ func unpin(*shard) { procUnpin() }
 // pinFor is pin for a free in sp. Whether the shard is the owner of sp, so that
 // the free is local, is for the caller to see.
 func (h *Heap) pinFor(*span) *shard { return h.published().of(procPin()) }
+
+// counts returns what the shard counts, for others than its owner. Freed first:
+// what is freed was allocated before.
+func (s *shard) counts() (malloced, freed, raced uint64) {
+	freed = atomic.LoadUint64(&s.freed)
+	return atomic.LoadUint64(&s.malloced), freed, atomic.LoadUint64(&s.raced)
+}
 
 // pinIndex is where a shard for the current P belongs in the set, at this
 // moment.

@@ -5,7 +5,6 @@ import (
 	"math"
 	"runtime"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/gomem-go/gomem/backing"
@@ -346,9 +345,8 @@ func (h *Heap) totals() (malloced, freed uint64) {
 	if h.set != nil {
 		for _, s := range *h.set {
 			if s != noShard {
-				// Freed first: what is freed was allocated before.
-				f := atomic.LoadUint64(&s.freed)
-				malloced += atomic.LoadUint64(&s.malloced)
+				m, f, _ := s.counts()
+				malloced += m
 				freed += f
 			}
 		}

@@ -2,7 +2,6 @@ package heap
 
 import (
 	"iter"
-	"sync/atomic"
 	"unsafe"
 
 	"github.com/gomem-go/gomem/offset"
@@ -45,7 +44,8 @@ func (h *Heap) Stats() Stats {
 	if h.set != nil {
 		for _, sh := range *h.set {
 			if sh != noShard {
-				s.Raced += atomic.LoadUint64(&sh.raced)
+				_, _, raced := sh.counts()
+				s.Raced += raced
 			}
 		}
 	}
