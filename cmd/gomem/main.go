@@ -10,6 +10,7 @@ import (
 
 	"github.com/gomem-go/gomem/cmd/gomem/internal/relay"
 	"github.com/gomem-go/gomem/cmd/gomem/internal/replay"
+	"github.com/gomem-go/gomem/cmd/gomem/internal/soak"
 	"github.com/gomem-go/gomem/cmd/gomem/internal/wcet"
 )
 
@@ -22,6 +23,7 @@ type command struct {
 var commands = []command{
 	{"relay", "send FLV streams to many TCP subscribers without a copy, beside the ordinary way", relay.Run},
 	{"replay", "replay an allocation trace against every placement and backing", replay.Run},
+	{"soak", "load an allocator from many goroutines and check everything it promises", soak.Run},
 	{"wcet", "time single operations of the real-time pool, up to the worst case", wcet.Run},
 }
 

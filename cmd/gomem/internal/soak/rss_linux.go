@@ -1,0 +1,24 @@
+package soak
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+)
+
+// resident is the resident memory of the process in bytes, 0 if unknown.
+func resident() int64 {
+	text, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		return 0
+	}
+	fields := bytes.Fields(text)
+	if len(fields) < 2 {
+		return 0
+	}
+	pages, err := strconv.ParseInt(string(fields[1]), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return pages * int64(os.Getpagesize())
+}

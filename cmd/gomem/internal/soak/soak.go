@@ -1,0 +1,123 @@
+package soak
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gomem-go/gomem"
+	"github.com/gomem-go/gomem/backing"
+)
+
+const intro = `usage: gomem soak [flags]
+
+Loads an allocator with blocks of all sizes from up to 1,000 goroutines, for as
+long as you like, and checks everything it promises meanwhile. The exit status
+is 1 with the first promise that it breaks; what it prints then names the seed
+and the operation.
+
+`
+
+var placements = map[string]gomem.Placement{
+	"sizeclasses": gomem.SizeClasses,
+	"tlsf":        gomem.TLSF,
+	"singletree":  gomem.SingleTree,
+	"twotree":     gomem.TwoTree,
+}
+
+var backings = map[string]func() backing.Source{
+	"heap": backing.Heap,
+	"mmap": func() backing.Source { return backing.Mmap() },
+}
+
+// settings is what the flags say.
+type settings struct {
+	duration           time.Duration
+	goroutines         int
+	seed               uint64
+	placement, backing string
+	live               int // bytes to have live in a plateau
+	debug, sample      bool
+}
+
+const (
+	maxGoroutines = 100_000
+	maxLive       = 1 << 14 // MiB
+)
+
+// Run runs the command and returns its exit status: 0, 1 if a promise was
+// broken, 2 if the arguments are wrong. A load that is cancelled ends with what
+// it has found until then.
+func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	s, err := parse(args, stderr)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return 0
+	case err != nil:
+		return 2
+	}
+	fmt.Fprintf(stdout, "seed %d, %v, up to %d goroutines, %s over %s\n", s.seed, s.duration, s.goroutines, s.placement, s.backing)
+	l := newLoad(s)
+	err = l.run(ctx, stderr)
+	l.report(stdout)
+	if err != nil {
+		fmt.Fprintf(stderr, "gomem soak: %v\n", err)
+		return 1
+	}
+	return 0
+}
+
+// parse reads the flags. What is wrong with them was printed when it returns
+// an error, which is flag.ErrHelp if help was asked for.
+func parse(args []string, stderr io.Writer) (settings, error) {
+	flags := flag.NewFlagSet("soak", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.Usage = func() {
+		fmt.Fprint(stderr, intro)
+		flags.PrintDefaults()
+	}
+	var s settings
+	flags.DurationVar(&s.duration, "duration", time.Minute, "how long")
+	flags.IntVar(&s.goroutines, "goroutines", 1000, "most goroutines at a time")
+	flags.Uint64Var(&s.seed, "seed", uint64(time.Now().UnixNano()), "`number` that decides every operation; the default is the time")
+	flags.StringVar(&s.placement, "placement", "sizeclasses", names(placements))
+	flags.StringVar(&s.backing, "backing", "mmap", names(backings))
+	flags.IntVar(&s.live, "live", 64, "`MiB` to have live in a plateau")
+	flags.BoolVar(&s.debug, "debug", false, "put the allocator into debug mode")
+	flags.BoolVar(&s.sample, "sample", false, "put some blocks between guard pages")
+	if err := flags.Parse(args); err != nil {
+		return s, err
+	}
+	var err error
+	switch {
+	case s.duration <= 0:
+		err = fmt.Errorf("-duration is %v", s.duration)
+	case s.goroutines < 1 || s.goroutines > maxGoroutines:
+		err = fmt.Errorf("-goroutines is %d, not between 1 and %d", s.goroutines, maxGoroutines)
+	case s.live < 1 || s.live > maxLive:
+		err = fmt.Errorf("-live is %d, not between 1 and %d", s.live, maxLive)
+	case backings[s.backing] == nil:
+		err = fmt.Errorf("-backing is %q, not %s", s.backing, names(backings))
+	case flags.NArg() > 0:
+		err = fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	}
+	if _, ok := placements[s.placement]; !ok && err == nil {
+		err = fmt.Errorf("-placement is %q, not %s", s.placement, names(placements))
+	}
+	if err != nil {
+		err = fmt.Errorf("gomem soak: %w", err)
+		fmt.Fprintln(stderr, err)
+	}
+	s.live <<= 20
+	return s, err
+}
+
+func names[T any](choice map[string]T) string {
+	return strings.Join(slices.Sorted(maps.Keys(choice)), ", ")
+}

@@ -1,0 +1,156 @@
+package soak
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// duration is how long one of several soaks takes: GOMEM_SOAK=10m is for all of
+// them together.
+func duration(t *testing.T, soaks int) time.Duration {
+	if long := os.Getenv("GOMEM_SOAK"); long != "" {
+		d, err := time.ParseDuration(long)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d / time.Duration(soaks)
+	}
+	return 800 * time.Millisecond
+}
+
+func TestSoak(t *testing.T) {
+	soaks := []struct {
+		placement, backing string
+		goroutines         int
+		more               string
+	}{
+		{"sizeclasses", "mmap", 1000, ""},
+		{"sizeclasses", "heap", 30, ""},
+		{"sizeclasses", "mmap", 100, "-sample"},
+		{"tlsf", "mmap", 30, ""},
+		{"singletree", "mmap", 30, ""},
+		{"twotree", "heap", 30, ""},
+		{"sizeclasses", "mmap", 30, "-debug"},
+	}
+	for _, c := range soaks {
+		t.Run(fmt.Sprintf("%s/%s%s", c.placement, c.backing, c.more), func(t *testing.T) {
+			args := []string{
+				"-duration", duration(t, len(soaks)).String(), "-seed", "1", "-live", "8",
+				"-goroutines", fmt.Sprint(c.goroutines), "-placement", c.placement, "-backing", c.backing,
+			}
+			if c.more != "" {
+				args = append(args, c.more)
+			}
+			var out, complaints bytes.Buffer
+			if status := Run(t.Context(), args, &out, &complaints); status != 0 {
+				t.Fatalf("gomem soak %s: status %d\n%s\n%s", strings.Join(args, " "), status, &complaints, &out)
+			}
+			for _, want := range []string{"seed 1", "operations, Verify", "wrong frees", "Malloc  p50", "RSS MiB"} {
+				if !strings.Contains(out.String(), want) {
+					t.Errorf("no %q in\n%s", want, &out)
+				}
+			}
+		})
+	}
+}
+
+// TestBrokenPromise: what the allocator gets wrong ends the soak. The allocator
+// is innocent here: the test meddles.
+func TestBrokenPromise(t *testing.T) {
+	for _, c := range []struct {
+		name, want string
+		meddle     func(l *load)
+	}{
+		{"leak", "everything is freed", func(l *load) { l.a.Malloc(100) }},
+		{"wrong free", "wrong frees", func(l *load) { l.a.Free(make([]byte, 10)) }},
+		{"closed", "goroutine", func(l *load) {
+			if err := l.a.Close(); err != nil {
+				panic(err)
+			}
+		}},
+		{"stolen block", "somebody wrote to", func(l *load) {
+			for i := 0; l.phase.Load() != drain; i++ {
+				time.Sleep(time.Microsecond)
+				// Whoever takes it from here finds a byte changed.
+				if p := l.swap[i%len(l.swap)].Swap(nil); p != nil {
+					p.b[len(p.b)-1]++
+					l.swap[i%len(l.swap)].Store(p)
+					return
+				}
+			}
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := newLoad(settings{
+				duration: 600 * time.Millisecond, goroutines: 20, seed: 1,
+				placement: "sizeclasses", backing: "heap", live: 4 << 20,
+			})
+			go func() {
+				for l.phase.Load() != plateau {
+					time.Sleep(time.Millisecond)
+				}
+				c.meddle(l)
+			}()
+			err := l.run(t.Context(), io.Discard)
+			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "seed 1") {
+				t.Fatalf("got %v, want something with %q and the seed", err, c.want)
+			}
+		})
+	}
+}
+
+func TestStamp(t *testing.T) {
+	for n := 1; n < 70; n++ {
+		p := part{make([]byte, n), 0x1122334455667788}
+		p.fill()
+		for from := range n {
+			for to := from + 1; to <= n; to++ {
+				if !p.cut(from, to).intact() {
+					t.Fatalf("[%d,%d) of %d is not intact", from, to, n)
+				}
+			}
+		}
+		for i := range n {
+			p.b[i] ^= 1
+			if p.intact() {
+				t.Fatalf("byte %d of %d changed, and nobody notices", i, n)
+			}
+			p.b[i] ^= 1
+		}
+	}
+}
+
+func TestArguments(t *testing.T) {
+	for _, args := range []string{
+		"-duration 0s", "-goroutines 0", "-goroutines 1000000", "-placement best", "-backing disk", "-live 0", "-seed x", "more", "-what",
+	} {
+		var out bytes.Buffer
+		if status := Run(t.Context(), strings.Fields(args), io.Discard, &out); status != 2 || out.Len() == 0 {
+			t.Errorf("%s: status %d, %q", args, status, &out)
+		}
+	}
+	if status := Run(t.Context(), []string{"-h"}, io.Discard, io.Discard); status != 0 {
+		t.Errorf("-h: status %d", status)
+	}
+}
+
+func TestHistogram(t *testing.T) {
+	var h histogram
+	if h.quantile(0.5) != 0 {
+		t.Error("a median of nothing")
+	}
+	for n := range time.Duration(1000) {
+		h.add(n)
+	}
+	h.add(time.Hour)
+	for q, want := range map[float64]time.Duration{0.5: 500, 0.99: 990, 1: time.Hour} {
+		if got := h.quantile(q); got < want || got > want*5/4 {
+			t.Errorf("quantile %v is %v, want %v or a little more", q, got, want)
+		}
+	}
+}
