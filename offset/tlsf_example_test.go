@@ -160,3 +160,20 @@ func ExampleBuddy_MinBlock() {
 	fmt.Println(b.Size()-b.FreeBytes() == b.MinBlock())
 	// Output: true
 }
+
+func ExampleTLSF_FreeBlock() {
+	t := offset.NewTLSF(4096, 64)
+	at := t.Allocate(100)
+	fmt.Println(t.FreeBlock(at, 50), t.FreeBlock(at, 100), t.FreeBlock(at, 100))
+	// Output: false true false
+}
+
+func ExampleTLSF_At() {
+	t := offset.NewTLSF(4096, 64)
+	t.Allocate(100)
+	fmt.Println(t.At(50))
+	fmt.Println(t.At(110))
+	// Output:
+	// [0,100) true
+	// [100,4096) false
+}

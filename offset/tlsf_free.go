@@ -10,22 +10,35 @@ package offset
 // a block into the live block behind it (ErrNotOwned), and a size below 1
 // (ErrInvalidSize). O(1); allocates only to cut a block in two or more.
 func (t *TLSF) Free(start, size int) error {
-	g := uint(start) >> (t.shift & 63)
-	if g < uint(len(t.tags)) {
-		i := t.tags[g]
-		n := &t.nodes[i]
-		// start+size is what the caller says; only when it is this block's
-		// end to the byte can the two words of the node agree. The size of a
-		// free block is negative here.
-		q := (uint(size) - 1) >> (t.shift & 63)
-		slack := uint32((q+1)<<(t.shift&63) - uint(size))
-		if int(int32(n.size)) == int(q+1) && n.prev == slack && n.start == uint32(g) && uint(start) == g<<(t.shift&63) {
-			t.free += size
-			t.release(i)
-			return nil
-		}
+	if t.FreeBlock(start, size) {
+		return nil
 	}
 	return t.freePart(start, size)
+}
+
+// FreeBlock is Free of a whole block as Allocate returned it, and reports
+// whether [start, start+size) was one; false changes nothing. A block of which
+// something was freed is whole again only when it was freed from the end. It
+// spares the caller who must not free less than a block a [TLSF.BlockSize].
+// O(1), never allocates.
+func (t *TLSF) FreeBlock(start, size int) bool {
+	g := uint(start) >> (t.shift & 63)
+	if g >= uint(len(t.tags)) {
+		return false
+	}
+	i := t.tags[g]
+	n := &t.nodes[i]
+	// start+size is what the caller says; only when it is this block's end to
+	// the byte can the two words of the node agree. The size of a free block
+	// is negative here.
+	q := (uint(size) - 1) >> (t.shift & 63)
+	slack := uint32((q+1)<<(t.shift&63) - uint(size))
+	if int(int32(n.size)) != int(q+1) || n.prev != slack || n.start != uint32(g) || uint(start) != g<<(t.shift&63) {
+		return false
+	}
+	t.free += size
+	t.release(i)
+	return true
 }
 
 // release makes live block i free and merges it with its neighbours.

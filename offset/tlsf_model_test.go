@@ -149,7 +149,15 @@ func tlsfModelStep(t *testing.T, a *TLSF, m *byteModel, rng *rand.Rand) bool {
 				start, n = start+from, 1+rng.IntN(run-from)
 			}
 		}
-		got, want := a.Free(start, n), m.release(start, n)
+		var got error
+		if size, ok := a.BlockSize(start); a.FreeBlock(start, n) {
+			if !ok || size != n {
+				t.Errorf("FreeBlock(%d, %d) freed a block of %d, %v", start, n, size, ok)
+			}
+		} else {
+			got = a.Free(start, n)
+		}
+		want := m.release(start, n)
 		if !errors.Is(got, want) {
 			t.Errorf("Free(%d, %d) = %v, want %v", start, n, got, want)
 			return false
@@ -194,6 +202,11 @@ func tlsfModelEqual(t *testing.T, a *TLSF, m *byteModel) bool {
 	for b, live := range a.All() {
 		if live != (m.owner[b.Start] != 0) {
 			t.Errorf("%v live %v, model has %d", b, live, m.owner[b.Start])
+		}
+		for _, pos := range []int{b.Start, (b.Start + b.End) / 2, b.End - 1} {
+			if at, atLive := a.At(pos); at != b || atLive != live {
+				t.Errorf("At(%d) = %v %v, want %v %v", pos, at, atLive, b, live)
+			}
 		}
 	}
 	return !t.Failed()

@@ -53,6 +53,66 @@ func (t *TLSF) blockAt(pos int) uint32 {
 	return t.tags[t.starts.floor(uint(pos)>>(t.shift&63))]
 }
 
+// At is the run of live or of free bytes that holds offset pos, as [TLSF.All]
+// yields it, and whether it is live; an empty block if pos is not in
+// [0, Size()). O(1), never allocates.
+func (t *TLSF) At(pos int) (b Block, live bool) {
+	if pos < 0 || pos >= t.Size() {
+		return Block{}, false
+	}
+	if b, live = t.runAt(pos); live {
+		return b, true
+	}
+	// Free blocks do not touch and live ones hold a live byte: two steps to
+	// either side at most.
+	for b.Start > 0 {
+		next, live := t.runAt(b.Start - 1)
+		if live {
+			break
+		}
+		b.Start = next.Start
+	}
+	for b.End < t.Size() {
+		next, live := t.runAt(b.End)
+		if live {
+			break
+		}
+		b.End = next.End
+	}
+	return b, false
+}
+
+// runAt is the part of At's run that lies in the block of pos.
+func (t *TLSF) runAt(pos int) (b Block, live bool) {
+	if countSteps {
+		stepCount++
+	}
+	i := t.blockAt(pos)
+	n := &t.nodes[i]
+	size := n.size &^ freeBit
+	b = Block{int(n.start) << (t.shift & 63), int(n.start+size) << (t.shift & 63)}
+	if n.size >= freeBit {
+		return b, false
+	}
+	if n.prev&holed == 0 {
+		lo, hi := t.liveRange(i)
+		switch {
+		case pos < lo:
+			return Block{b.Start, lo}, false
+		case pos >= hi:
+			return Block{hi, b.End}, false
+		}
+		return Block{lo, hi}, true
+	}
+	run, bit := t.holes[n.start], pos-b.Start
+	if live = run>>bit&1 != 0; !live {
+		run = ^run
+	}
+	hi := min(bit+bits.TrailingZeros64(^(run>>bit)), t.Granule())
+	lo := bit + 1 - bits.LeadingZeros64(^(run << (63 - bit)))
+	return Block{b.Start + lo, b.Start + hi}, live
+}
+
 // checkLive returns the reason why [start, end) cannot be freed, if any.
 func (t *TLSF) checkLive(start, end int) error {
 	for pos := start; ; {

@@ -44,6 +44,8 @@ func TestTLSFSteps(t *testing.T) {
 		count(func() bool { at = a.AllocateAligned(block, 2*block); return at >= 0 })
 		count(func() bool { return a.Free(at, block) == nil })
 		count(func() bool { return a.Free(at, block) != nil })
+		count(func() bool { b, live := a.At(at + 5); return !live && b.Start <= at })
+		count(func() bool { b, live := a.At(block + 5); return live && b.Start == block })
 		count(func() bool { return a.Allocate(a.Size()) == -1 })
 		if want == nil {
 			want = got

@@ -19,7 +19,7 @@ type Arena interface {
 
 	// Free gives back what Allocate returned. A pointer that is nil, freed
 	// already, into the middle of a block, from elsewhere, or from before
-	// Dispose changes nothing. O(1), but O(blocks) for a wrong pointer.
+	// Dispose changes nothing. O(1).
 	Free(ptr unsafe.Pointer)
 
 	// Dispose gives the memory back; nothing that Allocate returned may be

@@ -36,8 +36,8 @@
 // Alloc, AllocAligned, Free, FreePointer, Stats and a Resize that stays in
 // place take constant time once the tables have grown to the load.
 // [WithBlocks] grows them beforehand, [WithPopulate] finds the pages
-// beforehand, [WithLocked] keeps them. A Resize that moves copies the block;
-// a refused free is O(blocks), to name the block it hit; New, Reset, Close,
-// Blocks, Verify and String are linear. The command "gomem wcet" prints what
-// this comes to on a machine.
+// beforehand, [WithLocked] keeps them. A refused free is as bounded, but for
+// the error that it allocates. A Resize that moves copies the block; New,
+// Reset, Close, Blocks, Verify and String are linear. The command "gomem wcet"
+// prints what this comes to on a machine.
 package tlsf

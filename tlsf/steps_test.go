@@ -90,5 +90,15 @@ func operationSteps(t *testing.T, p *tlsf.Pool) map[string]int {
 		blocks[1] = b
 	})
 	count("free with a gap before", func() { must(p.Free(blocks[1])) })
+	count("refuse a second free", func() {
+		if p.Free(blocks[1]) == nil {
+			t.Fatal("freed twice")
+		}
+	})
+	count("refuse half a block", func() {
+		if p.Free(blocks[5][8:]) == nil {
+			t.Fatal("freed from the middle")
+		}
+	})
 	return steps
 }
