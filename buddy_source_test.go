@@ -226,7 +226,7 @@ func TestG16PooledAllocatorsSurviveCollections(t *testing.T) {
 
 // eventually collects garbage until ok, or for two seconds.
 func eventually(ok func() bool) bool {
-	for end := time.Now().Add(2 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		runtime.GC()
 		if ok() {
 			return true

@@ -76,7 +76,7 @@ func TestMaxBytesIsNeverExceeded(t *testing.T) {
 			a := NewScalableMemoryAllocator(3000, WithPlacement(k.place), WithBacking(src), WithMaxBytes(limit))
 			s := newShadow(t, a, uint64(limit))
 			failed := 0
-			for range 3000 {
+			for range 1200 {
 				n := 1 + s.rng.IntN(max(2, limit/3))
 				if s.rng.IntN(3) > 0 {
 					n = 1 + n%700

@@ -1,0 +1,248 @@
+package gomem
+
+import (
+	"errors"
+	"runtime"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/gomem-go/gomem/backing"
+)
+
+// program is operations that map and unmap chunks of several kinds. It returns
+// when an operation fails, with the error.
+func program(s *shadow) error {
+	sizes := []int{100, 3000, 70000, 600 << 10, 300, 2 << 20, 40000}
+	for round := range 2 {
+		for _, n := range sizes {
+			b, err := s.a.TryMalloc(n)
+			if err != nil {
+				return err
+			}
+			s.live = append(s.live, newStamp(b, byte(round)))
+			s.size += n
+		}
+		for i := len(s.live) - 1; i >= 0; i -= 2 {
+			s.free(i, 0, len(s.live[i].b))
+		}
+		s.a.Trim()
+	}
+	return nil
+}
+
+// A fault at the k-th call of the source, for every k: a typed error that wraps
+// the errno, no damage, and afterwards the allocator works on.
+func TestFaultAtEachCall(t *testing.T) {
+	eachKind(t, func(t *testing.T, k kind) {
+		for _, op := range []backing.Op{backing.OpMap, backing.OpUnmap} {
+			for at := 1; ; at++ {
+				src := backing.NewFaulty(backing.Heap())
+				a := k.make(t, WithBacking(src))
+				s := newShadow(t, a, uint64(at))
+				before := src.Calls(op)
+				src.FailFrom(op, at, syscall.ENOMEM)
+				err := program(s)
+				if err != nil && (op != backing.OpMap || !errors.Is(err, ErrOutOfMemory) || !errors.Is(err, syscall.ENOMEM)) {
+					t.Fatalf("%v %d: %v", op, at, err)
+				}
+				done := src.Calls(op)-before < at
+				if !done && err == nil && op == backing.OpMap {
+					t.Fatalf("Map %d and all after it fail, and nobody was told", at)
+				}
+				s.check()
+				src.Fail(op, 0, nil)
+				if err := program(s); err != nil {
+					t.Fatalf("%v %d: after the fault: %v", op, at, err)
+				}
+				s.drain()
+				a.Trim()
+				if n, bytes := src.Live(); n != 0 || a.Stats().Backing != 0 {
+					t.Fatalf("%v %d: %d mappings of %d bytes are left, Backing %d", op, at, n, bytes, a.Stats().Backing)
+				}
+				if done {
+					break
+				}
+			}
+		}
+	})
+}
+
+// One failing call among others: the allocator asks for less, or gives back
+// what is empty and asks again.
+func TestFaultOnce(t *testing.T) {
+	eachKind(t, func(t *testing.T, k kind) {
+		for at := 1; at < 12; at++ {
+			src := backing.NewFaulty(backing.Heap())
+			a := k.make(t, WithBacking(src))
+			s := newShadow(t, a, uint64(at))
+			src.Fail(backing.OpMap, at, syscall.EPERM)
+			if err := program(s); err != nil && !errors.Is(err, syscall.EPERM) {
+				t.Fatal(err)
+			}
+			s.run(500)
+			s.drain()
+		}
+	})
+}
+
+func TestCloseReportsWhatTheSourceSays(t *testing.T) {
+	eachKind(t, func(t *testing.T, k kind) {
+		src := backing.NewFaulty(backing.Heap())
+		a := NewScalableMemoryAllocator(5000, WithPlacement(k.place), WithBacking(src))
+		a.Malloc(100)
+		src.Fail(backing.OpUnmap, 1, syscall.EINVAL)
+		if err := a.Close(); !errors.Is(err, syscall.EINVAL) {
+			t.Errorf("Close: %v", err)
+		}
+		if err := a.Verify(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A failing Unmap does not make a Malloc fail that could be served.
+func TestFaultyUnmapKeepsTheLimit(t *testing.T) {
+	const limit = 4 << 20
+	src := &limited{backing.NewFaulty(backing.Heap()), t, limit}
+	a := NewScalableMemoryAllocator(1<<20, WithBacking(src), WithMaxBytes(limit))
+	a.Free(a.Malloc(1 << 20))
+	src.FailFrom(backing.OpUnmap, 1, syscall.EINVAL)
+	if b, err := a.TryMalloc(3500 << 10); b != nil || !errors.Is(err, ErrLimit) {
+		t.Errorf("%d bytes although a chunk cannot be given back: %v", len(b), err)
+	}
+	src.Fail(backing.OpUnmap, 0, nil)
+	if b, err := a.TryMalloc(3500 << 10); err != nil || !a.Free(b) {
+		t.Errorf("now it can: %v", err)
+	}
+}
+
+// After a peak all chunks but one go back by themselves within two seconds.
+func TestMemoryGoesBackByItself(t *testing.T) {
+	var all []*shadow
+	var sources []*backing.Faulty
+	for _, k := range kinds() {
+		src := backing.NewFaulty(backing.Heap())
+		s := newShadow(t, k.make(t, WithBacking(src)), 1)
+		for range 100 {
+			s.malloc(100_000)
+			s.malloc(500)
+		}
+		s.malloc(20 << 20)
+		s.drain()
+		all, sources = append(all, s), append(sources, src)
+	}
+	end := time.Now().Add(2 * time.Second)
+	for i, s := range all {
+		for s.a.Stats().Chunks > 1 && time.Now().Before(end) {
+			time.Sleep(10 * time.Millisecond)
+		}
+		if n, bytes := sources[i].Live(); n > 1 || bytes > 4<<20 {
+			t.Errorf("%s: two seconds after the peak %d mappings of %d bytes are left", kinds()[i].name, n, bytes)
+		}
+		s.check()
+	}
+}
+
+// What Borrow lends can be used, however long and whatever is freed, until the
+// next allocation.
+func TestG22BorrowStaysMapped(t *testing.T) {
+	type loan struct {
+		a *ScalableMemoryAllocator
+		b []byte
+	}
+	var loans []loan
+	for _, k := range kinds() {
+		for _, n := range []int{100, 5000, 3 << 20, 20 << 20} {
+			a := k.make(t)
+			first, second := a.Malloc(100), a.Malloc(2<<20)
+			third := a.Malloc(5 << 20)
+			loans = append(loans, loan{a, a.Borrow(n)})
+			a.Free(second)
+			a.Free(first)
+			a.Free(third)
+		}
+	}
+	time.Sleep(700 * time.Millisecond)
+	for _, l := range loans {
+		l.a.Trim()
+		for i := 0; i < len(l.b); i += 97 {
+			l.b[i] = byte(i)
+		}
+		if err := l.a.Verify(); err != nil {
+			t.Error(err)
+		}
+		l.a.Free(l.a.Malloc(len(l.b)))
+	}
+}
+
+func TestThousandsOfIdleAllocators(t *testing.T) {
+	const count = 5000
+	all := make([]*ScalableMemoryAllocator, count)
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	for i := range all {
+		all[i] = NewScalableMemoryAllocator(16 << 10)
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if each := (int64(after.HeapAlloc) - int64(before.HeapAlloc)) / count; each >= 1024 {
+		t.Errorf("an idle allocator takes %d bytes", each)
+	}
+	runtime.KeepAlive(all)
+}
+
+// An allocator on the Go heap needs nobody to close it.
+func TestDroppedOnTheHeap(t *testing.T) {
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	for range 200 {
+		a := NewScalableMemoryAllocator(1<<20, WithBacking(backing.Heap()))
+		a.Malloc(1 << 20)[0] = 1
+	}
+	if !eventually(func() bool {
+		runtime.ReadMemStats(&after)
+		return int64(after.HeapAlloc)-int64(before.HeapAlloc) < 20<<20
+	}) {
+		t.Errorf("200 dropped allocators keep %d bytes", int64(after.HeapAlloc)-int64(before.HeapAlloc))
+	}
+}
+
+func TestG21DroppedIsUnmapped(t *testing.T) {
+	var sources []*backing.Faulty
+	for _, k := range kinds() {
+		src := backing.NewFaulty(backing.Heap())
+		for range 50 {
+			a := NewScalableMemoryAllocator(1<<20, WithPlacement(k.place), WithBacking(src))
+			if k.shared {
+				shareOut(a)
+			}
+			for _, n := range []int{10, 300, 5000} {
+				a.Free(a.Malloc(n))
+			}
+		}
+		sources = append(sources, src)
+	}
+	for i, src := range sources {
+		if !eventually(func() bool { n, _ := src.Live(); return n == 0 }) {
+			n, bytes := src.Live()
+			t.Errorf("%s: 50 dropped allocators leave %d mappings of %d bytes", kinds()[i].name, n, bytes)
+		}
+	}
+}
+
+func TestG20RecycledIsUnmapped(t *testing.T) {
+	eachKind(t, func(t *testing.T, k kind) {
+		src := backing.NewFaulty(backing.Heap())
+		for i := range 600 {
+			a := NewScalableMemoryAllocator(1<<(10+i%3*2), WithPlacement(k.place), WithBacking(src))
+			a.Malloc(700)
+			a.Recycle()
+			if n, bytes := src.Live(); n != 0 {
+				t.Fatalf("recycled, and %d mappings of %d bytes are left", n, bytes)
+			}
+		}
+	})
+}

@@ -1,0 +1,107 @@
+//go:build linux && !race
+
+package gomem
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+	"testing"
+
+	"github.com/gomem-go/gomem/backing"
+)
+
+// resident is the physical memory of the process in bytes.
+func resident(t *testing.T) int {
+	t.Helper()
+	b, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		t.Skip(err)
+	}
+	pages, err := strconv.Atoi(string(bytes.Fields(b)[1]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pages * os.Getpagesize()
+}
+
+// mapped is the number of mappings of the process.
+func mapped(t *testing.T) int {
+	t.Helper()
+	b, err := os.ReadFile("/proc/self/maps")
+	if err != nil {
+		t.Skip(err)
+	}
+	return bytes.Count(b, []byte("\n"))
+}
+
+func TestG20MmapRecycledInEarnest(t *testing.T) {
+	before, maps := resident(t), mapped(t)
+	for range 20000 {
+		a := NewScalableMemoryAllocator(16<<10, WithBacking(backing.Mmap()))
+		a.Malloc(1000)[0] = 1
+		a.Recycle()
+	}
+	if now := resident(t); now > before+32<<20 {
+		t.Errorf("20,000 recycled allocators: %d KiB before, %d now", before>>10, now>>10)
+	}
+	if now := mapped(t); now > maps+100 {
+		t.Errorf("%d mappings before, %d now", maps, now)
+	}
+}
+
+func TestG21MmapDroppedInEarnest(t *testing.T) {
+	before := resident(t)
+	for range 200 {
+		a := NewScalableMemoryAllocator(1<<20, WithBacking(backing.Mmap()))
+		b := a.Malloc(1 << 20)
+		for i := 0; i < len(b); i += 4096 {
+			b[i] = 1
+		}
+		a.Free(b)
+	}
+	if !eventually(func() bool { return resident(t) < before+64<<20 }) {
+		t.Errorf("200 dropped allocators: %d KiB before, %d now", before>>10, resident(t)>>10)
+	}
+}
+
+// A new allocator, and its first block, touch none of its 16 MiB but what the
+// block is written to.
+func TestMmapCreationTouchesNoPage(t *testing.T) {
+	before := resident(t)
+	var all []*ScalableMemoryAllocator
+	for range 20 {
+		a := NewScalableMemoryAllocator(16<<20, WithBacking(backing.Mmap()))
+		a.Malloc(1000)[0] = 1
+		a.Malloc(15 << 20)
+		all = append(all, a)
+	}
+	if now := resident(t); now > before+16<<20 {
+		t.Errorf("20 allocators of 16 MiB: %d KiB before, %d now", before>>10, now>>10)
+	}
+	for _, a := range all {
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// After a peak the physical memory is back too.
+func TestMmapPeakGoesBack(t *testing.T) {
+	a := NewScalableMemoryAllocator(1<<20, WithBacking(backing.Mmap()))
+	before := resident(t)
+	var all [][]byte
+	for range 1000 {
+		b := a.Malloc(100_000)
+		for i := 0; i < len(b); i += 4096 {
+			b[i] = 1
+		}
+		all = append(all, b)
+	}
+	for _, b := range all {
+		a.Free(b)
+	}
+	if !eventually(func() bool { return resident(t) < before+32<<20 }) {
+		t.Errorf("two seconds after the peak: %d KiB before, %d now", before>>10, resident(t)>>10)
+	}
+}
