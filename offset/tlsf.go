@@ -56,6 +56,7 @@ import (
 // A TLSF must not be used by several goroutines at once.
 type TLSF struct {
 	shift uint // log2 of the granule
+	low   uint // granule-1: the bits of an offset below it
 	total uint // granules managed
 	free  int  // bytes not live
 
@@ -113,6 +114,7 @@ func NewTLSF(size, granule int) *TLSF {
 	}
 	t := &TLSF{
 		shift: uint(bits.TrailingZeros(uint(granule))),
+		low:   uint(granule) - 1,
 		total: uint(size / granule),
 	}
 	t.classes = uint32(tlsfClass(t.total)) + 1
@@ -183,7 +185,7 @@ func (t *TLSF) Allocate(size int) int {
 		return -1
 	}
 	need := uint32(q + 1)
-	slack := need<<(t.shift&31) - uint32(size)
+	slack := uint32(-uint(size) & t.low)
 	k := t.spare
 	if k == 0 {
 		k = t.newNode()
@@ -255,7 +257,7 @@ func (t *TLSF) AllocateAligned(size, align int) int {
 	}
 	g, need := uint32(uint(at)>>(t.shift&63)), uint32((uint(size)-1)>>(t.shift&63))+1
 	t.carve(i, g, need)
-	t.nodes[t.tags[g]].prev = need<<(t.shift&31) - uint32(size)
+	t.nodes[t.tags[g]].prev = uint32(-uint(size) & t.low)
 	t.free -= size
 	return at
 }

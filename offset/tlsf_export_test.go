@@ -53,6 +53,7 @@ func TLSFFaults() []TLSFFault {
 		{"free bytes, one more", func(t *TLSF) { t.free++ }},
 		{"free bytes, one less", func(t *TLSF) { t.free-- }},
 		{"shift", func(t *TLSF) { t.shift = 7 }},
+		{"low bits", func(t *TLSF) { t.low = 31 }},
 		{"total", func(t *TLSF) { t.total++ }},
 		{"classes", func(t *TLSF) { t.classes-- }},
 		{"spare list cut", func(t *TLSF) { t.spare = 0 }},

@@ -23,58 +23,50 @@ func (t *TLSF) Free(start, size int) error {
 // O(1), never allocates.
 func (t *TLSF) FreeBlock(start, size int) bool {
 	g := uint(start) >> (t.shift & 63)
-	if g >= uint(len(t.tags)) {
+	nodes, tags := t.nodes, t.tags
+	if g >= uint(len(tags)) {
 		return false
 	}
-	i := t.tags[g]
-	n := &t.nodes[i]
+	i := tags[g]
+	n := &nodes[i]
 	// start+size is what the caller says; only when it is this block's end to
 	// the byte can the two words of the node agree. The size of a free block
-	// is negative here.
-	q := (uint(size) - 1) >> (t.shift & 63)
-	slack := uint32((q+1)<<(t.shift&63) - uint(size))
-	if int(int32(n.size)) != int(q+1) || n.prev != slack || n.start != uint32(g) || uint(start) != g<<(t.shift&63) {
+	// is negative here. What follows counts from the caller's words, so that
+	// the neighbours are found while the node is still being read.
+	whole := (uint(size)-1)>>(t.shift&63) + 1
+	if int(int32(n.size)) != int(whole) || uint(n.prev) != -uint(size)&t.low || n.start != uint32(g) || uint(start)&t.low != 0 {
 		return false
 	}
-	t.free += size
-	t.release(i)
-	return true
-}
-
-// release makes live block i free and merges it with its neighbours.
-func (t *TLSF) release(i uint32) {
 	if countSteps {
 		stepCount++
 	}
-	nodes, tags := t.nodes, t.tags
-	n := &nodes[i]
-	g, size := n.start, n.size
-	end := g + size
+	t.free += size
+	granules, end := uint32(whole), g+whole
 	// The tag before g may be stale, but a free block that ends at g is not.
 	left := uint32(0)
 	if g > 0 {
 		k := tags[g-1]
-		if l := &nodes[k]; l.start+l.size == g|freeBit {
+		if l := &nodes[k]; l.start+l.size == uint32(g)|freeBit {
 			left = k
 		}
 	}
-	if uint(end) < uint(len(tags)) {
+	if end < uint(len(tags)) {
 		k := tags[end]
 		if r := &nodes[k]; r.size >= freeBit {
-			t.starts.clear(uint(end))
+			t.starts.clear(end)
 			more := r.size &^ freeBit
-			if left == 0 && size <= more>>6 && tlsfClass(uint(more+size)) == tlsfClass(uint(more)) {
+			if left == 0 && granules <= more>>6 && tlsfClass(uint(more+granules)) == tlsfClass(uint(more)) {
 				// Much the larger, as the rest of a chunk behind what was
 				// cut from it: it keeps its place in its list.
-				r.start, r.size = g, r.size+size
+				r.start, r.size = uint32(g), r.size+granules
 				tags[g] = k
 				n.start, n.size, n.next = noStart, 0, t.spare
 				t.spare = i
-				return
+				return true
 			}
 			t.unlink(nodes, r)
-			size += more
-			end = g + size
+			granules += more
+			end += uint(more)
 			r.start, r.size, r.next = noStart, 0, t.spare
 			t.spare = k
 		}
@@ -84,14 +76,25 @@ func (t *TLSF) release(i uint32) {
 		t.spare = i
 		i, n = left, &nodes[left]
 		t.unlink(nodes, n)
-		t.starts.clear(uint(g))
-		size += n.size &^ freeBit
+		t.starts.clear(g)
+		granules += n.size &^ freeBit
 	}
-	n.size = size | freeBit
-	if uint(end) < uint(len(tags)) {
+	n.size = granules | freeBit
+	if end < uint(len(tags)) {
 		tags[end-1] = i
 	}
-	t.link(nodes, i, tlsfClass(uint(size)))
+	t.link(nodes, i, tlsfClass(uint(granules)))
+	return true
+}
+
+// release makes all of live block i free, whatever of it was live, and merges
+// it with its neighbours. The caller counts the bytes.
+func (t *TLSF) release(i uint32) {
+	n := &t.nodes[i]
+	n.prev = 0
+	start, size := int(n.start)<<(t.shift&63), int(n.size)<<(t.shift&63)
+	t.FreeBlock(start, size)
+	t.free -= size
 }
 
 // file makes block i, which is in no list, free. Its neighbours are live.
