@@ -186,33 +186,56 @@ func Benchmark_Goroutines(b *testing.B) {
 	}
 }
 
-// One operation at a time; the arena is renewed once in a few thousand.
+// One operation at a time, called directly; the arena is renewed once in 2,000.
 func Benchmark_One(b *testing.B) {
-	run := func(name string, p *AllocatorPool, f func(ac *Allocator)) {
-		b.Run(name, func(b *testing.B) {
+	const every = 2000
+	plain, scanned := NewPool("b"), NewPool("b", WithScanned())
+	for _, m := range []struct {
+		name string
+		pool *AllocatorPool
+	}{{"heap", nil}, {"lac", plain}, {"scanned", scanned}} {
+		b.Run("new8/"+m.name, func(b *testing.B) {
 			b.ReportAllocs()
-			ac := p.Get()
-			left := 2000
+			ac, left := m.pool.Get(), every
 			for b.Loop() {
-				f(ac)
+				sink = New[int](ac)
 				if left--; left == 0 {
 					ac.Release()
-					ac = p.Get()
-					left = 2000
+					ac, left = m.pool.Get(), every
+				}
+			}
+			ac.Release()
+		})
+		b.Run("new40/"+m.name, func(b *testing.B) {
+			b.ReportAllocs()
+			ac, left := m.pool.Get(), every
+			for b.Loop() {
+				sinkItem = New[pbItem](ac)
+				if left--; left == 0 {
+					ac.Release()
+					ac, left = m.pool.Get(), every
 				}
 			}
 			ac.Release()
 		})
 	}
-	run("new8/heap", nil, func(ac *Allocator) { sink = new(int) })
-	run("new8/lac", NewPool("b"), func(ac *Allocator) { New[int](ac) })
-	run("new8/scanned", NewPool("b", WithScanned()), func(ac *Allocator) { New[int](ac) })
-	run("new40/heap", nil, func(ac *Allocator) { sinkItem = new(pbItem) })
-	run("new40/lac", NewPool("b"), func(ac *Allocator) { New[pbItem](ac) })
-	run("new40/scanned", NewPool("b", WithScanned()), func(ac *Allocator) { New[pbItem](ac) })
+	run := func(name string, p *AllocatorPool, f func(ac *Allocator)) {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			ac, left := p.Get(), every
+			for b.Loop() {
+				f(ac)
+				if left--; left == 0 {
+					ac.Release()
+					ac, left = p.Get(), every
+				}
+			}
+			ac.Release()
+		})
+	}
 	run("append/heap", nil, appendSome)
-	run("append/lac", NewPool("b"), appendSome)
-	run("string/lac", NewPool("b"), func(ac *Allocator) { ac.NewString("sixteen bytes...") })
+	run("append/lac", plain, appendSome)
+	run("string/lac", plain, func(ac *Allocator) { ac.NewString("sixteen bytes...") })
 	b.Run("getrelease", func(b *testing.B) {
 		p := NewPool("b")
 		for b.Loop() {
