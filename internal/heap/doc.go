@@ -77,7 +77,7 @@
 //
 // DESIGN.md numbers them; here they are 1 (pinning), 2 (the barrier), 3 (counters
 // read by others) and 5 (the Go heap does not move). The portable form in
-// pin_portable.go needs neither of the first two: under the race detector, with
+// pin_portable.go needs none of the first three: under the race detector, with
 // the tag gomem_portable and on 32-bit systems a shard has a mutex, and a free
 // locks the shard that owns the span.
 package heap

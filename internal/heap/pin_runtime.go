@@ -37,8 +37,8 @@ func unpin(*shard) { procUnpin() }
 // the free is local, is for the caller to see.
 func (h *Heap) pinFor(*span) *shard { return h.published().of(procPin()) }
 
-// counts returns what the shard counts, for others than its owner. Freed first:
-// what is freed was allocated before.
+// counts returns what the shard counts, for others than its owner (runtime
+// assumption 3). Freed first: what is freed was allocated before.
 func (s *shard) counts() (malloced, freed, raced uint64) {
 	freed = atomic.LoadUint64(&s.freed)
 	return atomic.LoadUint64(&s.malloced), freed, atomic.LoadUint64(&s.raced)
