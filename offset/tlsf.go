@@ -186,34 +186,33 @@ func (t *TLSF) Allocate(size int) int {
 	}
 	need := uint32(q + 1)
 	slack := uint32(-uint(size) & t.low)
-	k := t.spare
-	if k == 0 {
-		k = t.newNode()
-	}
 	nodes, tags := t.nodes, t.tags
 	i := nodes[c].next
 	n := &nodes[i]
 	s := n.start
 	rest := n.size - need // keeps freeBit
-	t.free -= size
 	if rest == freeBit {
-		t.spare = k
+		t.free -= size
 		t.unlink(nodes, n)
 		n.size, n.prev = need, slack
 		return int(s) << (t.shift & 63)
 	}
+	// Growing a table starts over, so that what is held here stays in
+	// registers in the calls that do not.
+	k, cut := t.spare, s+need
+	if k == 0 || uint(cut) >= uint(len(tags)) {
+		t.newNode()
+		t.growTags(uint(cut))
+		return t.Allocate(size)
+	}
+	t.free -= size
 	live := &nodes[k]
 	t.spare = live.next
 	live.start, live.size, live.prev = s, need, slack
 	tags[s] = k
 	// The block keeps its node and its place in the list unless the cut
 	// changes its class: cutting from one large block costs no list step.
-	cut := s + need
 	n.start, n.size = cut, rest
-	if uint(cut) >= uint(len(tags)) {
-		t.growTags(uint(cut))
-		tags = t.tags
-	}
 	tags[cut] = i
 	t.starts.set(uint(cut))
 	if d := tlsfClass(uint(rest &^ freeBit)); d != c {
