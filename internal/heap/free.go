@@ -19,9 +19,17 @@ func (h *Heap) reported(err error) bool {
 }
 
 func (h *Heap) tryFree(b []byte) error {
-	if len(b) == 0 {
+	switch {
+	case len(b) == 0:
 		return nil
+	case h.cfg.Record != nil:
+		return h.cfg.Record.Free(b, func() error { return h.watchedFree(b) })
 	}
+	return h.watchedFree(b)
+}
+
+// watchedFree is tryFree without a record.
+func (h *Heap) watchedFree(b []byte) error {
 	if h.debug != nil {
 		return h.debugFree(b)
 	}

@@ -27,6 +27,8 @@ type Config struct {
 
 	Debug  *Debug  // nil: no watch over every block
 	Sample *Sample // nil: no watch over a few
+
+	Record Recorder // nil: nobody is told
 }
 
 // Heap is the engine of a growing allocator. Any goroutine may call any
@@ -80,6 +82,7 @@ func (h *Heap) Init(cfg Config) {
 	h.publish(&noShards)
 	h.spans.Store(noSpans)
 	h.table.Store(&noChunks)
+	h.cfg.Spans = cfg.Spans && cfg.Record == nil
 	switch {
 	case cfg.Debug != nil:
 		h.cfg.Spans = false // so that no block escapes the watch
@@ -132,6 +135,15 @@ func (h *Heap) TryMalloc(n int) ([]byte, error) {
 		return nil, fmt.Errorf("gomem: Malloc(%d): %w", n, ErrOutOfMemory)
 	case h == nil:
 		return make([]byte, n), nil
+	case h.cfg.Record != nil:
+		return h.cfg.Record.Malloc(func() ([]byte, error) { return h.watchedMalloc(n) })
+	}
+	return h.watchedMalloc(n)
+}
+
+// watchedMalloc is TryMalloc without a record.
+func (h *Heap) watchedMalloc(n int) ([]byte, error) {
+	switch {
 	case h.debug != nil:
 		return h.debugMalloc(n, 1)
 	case h.sampler == nil:

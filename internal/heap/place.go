@@ -22,14 +22,22 @@ func (h *Heap) MallocAligned(n, align int) ([]byte, error) {
 	if align <= 0 || align&(align-1) != 0 || align > pageSize {
 		return nil, fmt.Errorf("%w: alignment %d", offset.ErrInvalidSize, align)
 	}
-	if h.debug != nil {
-		return h.debugMalloc(n, align)
-	}
-	if align <= slotAlign && h.cfg.Spans {
-		return h.TryMalloc(n)
-	}
 	if n > math.MaxInt-1<<30 {
 		return nil, fmt.Errorf("gomem: MallocAligned(%d, %d): %w", n, align, ErrOutOfMemory)
+	}
+	if h.cfg.Record != nil {
+		return h.cfg.Record.Malloc(func() ([]byte, error) { return h.watchedAligned(n, align) })
+	}
+	return h.watchedAligned(n, align)
+}
+
+// watchedAligned is MallocAligned without a record.
+func (h *Heap) watchedAligned(n, align int) ([]byte, error) {
+	switch {
+	case h.debug != nil:
+		return h.debugMalloc(n, align)
+	case align <= slotAlign && h.cfg.Spans:
+		return h.TryMalloc(n)
 	}
 	return h.mallocLarge(n, align)
 }

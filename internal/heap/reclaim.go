@@ -291,7 +291,11 @@ func (c *chunk) inUse(spans *spanMap) bool {
 // for its totals. No other call may be under way.
 func (h *Heap) Reset() error {
 	h.mu.Lock()
-	return h.guardUnlock(h.reset())
+	err := h.guardUnlock(h.reset())
+	if h.cfg.Record != nil {
+		h.cfg.Record.Reset()
+	}
+	return err
 }
 
 // Close is Reset, and from then on every call fails with ErrClosed.
@@ -304,7 +308,12 @@ func (h *Heap) Close() error {
 	err := h.reset()
 	h.closed = true
 	if err = h.guardUnlock(err); leaks != nil {
-		return errors.Join(leaks, err)
+		err = errors.Join(leaks, err)
+	}
+	if h.cfg.Record != nil {
+		if failed := h.cfg.Record.Close(); failed != nil {
+			err = errors.Join(err, failed)
+		}
 	}
 	return err
 }

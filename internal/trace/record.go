@@ -19,16 +19,16 @@ type Recorder struct {
 	out     *bufio.Writer
 	err     error // the first failure; nothing is written after it
 	next    uint32
-	pages   map[uintptr][]recorded // live blocks by the page that they start in
+	pages   map[uintptr][]recorded // by the page that they start in
+	parts   map[uint32]int         // how many ranges are left of a block, if it is not one
 	largest uintptr                // bytes of the largest block so far
 }
 
-// recorded is a live block.
+// recorded is a range of live bytes: a block, or one of those that are left of a
+// block which was freed in part. New blocks may lie between them.
 type recorded struct {
-	start uintptr
-	size  uintptr
-	live  uintptr // bytes not freed yet
-	id    uint32
+	start, end uintptr
+	id         uint32
 }
 
 const pageShift = 12
@@ -39,7 +39,7 @@ var errTooMany = errors.New("a trace has room for 2³¹ blocks")
 // NewRecorder returns a recorder that writes to w. The caller closes it, which
 // writes out what is buffered; w stays open.
 func NewRecorder(w io.Writer) *Recorder {
-	return &Recorder{out: bufio.NewWriterSize(w, 64<<10), pages: map[uintptr][]recorded{}}
+	return &Recorder{out: bufio.NewWriterSize(w, 64<<10), pages: map[uintptr][]recorded{}, parts: map[uint32]int{}}
 }
 
 // Malloc runs alloc and records the block that it returns, if there is no error
@@ -78,9 +78,9 @@ func (r *Recorder) Free(b []byte, free func() error) error {
 func (r *Recorder) Reset() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, blocks := range r.pages {
-		for _, b := range blocks {
-			r.write(FreeBit | b.id)
+	for _, ranges := range r.pages {
+		for _, b := range ranges {
+			r.gone(b.id)
 		}
 	}
 	clear(r.pages)
@@ -110,30 +110,42 @@ func (r *Recorder) add(start, size uintptr) {
 		r.err = errTooMany
 		return
 	}
-	page := start >> pageShift
-	r.pages[page] = append(r.pages[page], recorded{start, size, size, r.next})
+	r.keep(recorded{start, start + size, r.next})
 	r.largest = max(r.largest, size)
 	r.next++
 	r.write(uint32(min(size, FreeBit-1)))
 }
 
-// drop takes up to n bytes at address at from the block that has them and
-// returns how many that were, 0 if no block has them.
+func (r *Recorder) keep(b recorded) {
+	page := b.start >> pageShift
+	r.pages[page] = append(r.pages[page], b)
+}
+
+// drop takes up to n bytes at address at from the range that has them and
+// returns how many that were, 0 if none has them.
 func (r *Recorder) drop(at, n uintptr) uintptr {
-	// A block that has the byte starts in this page or in one not further back
+	// A range that has the byte starts in this page or in one not further back
 	// than the largest block is long.
 	page := at >> pageShift
 	for back := uintptr(0); back <= r.largest>>pageShift+1 && back <= page; back++ {
-		blocks := r.pages[page-back]
-		for i := range blocks {
-			b := &blocks[i]
-			if at < b.start || at >= b.start+b.size {
+		for i, b := range r.pages[page-back] {
+			if at < b.start || at >= b.end {
 				continue
 			}
-			freed := min(n, b.start+b.size-at, b.live)
-			if b.live -= freed; b.live == 0 {
-				r.write(FreeBit | b.id)
-				r.remove(page-back, i)
+			r.remove(page-back, i)
+			freed := min(n, b.end-at)
+			left := 0
+			for _, rest := range [2]recorded{{b.start, at, b.id}, {at + freed, b.end, b.id}} {
+				if rest.start < rest.end {
+					r.keep(rest)
+					left++
+				}
+			}
+			switch left {
+			case 0:
+				r.gone(b.id)
+			case 2:
+				r.parts[b.id] = max(r.parts[b.id], 1) + 1
 			}
 			return freed
 		}
@@ -141,14 +153,25 @@ func (r *Recorder) drop(at, n uintptr) uintptr {
 	return 0
 }
 
+// gone notes that a range of block id is no more, which frees the block if it
+// was the last.
+func (r *Recorder) gone(id uint32) {
+	if left := r.parts[id]; left > 1 {
+		r.parts[id] = left - 1
+		return
+	}
+	delete(r.parts, id)
+	r.write(FreeBit | id)
+}
+
 func (r *Recorder) remove(page uintptr, i int) {
-	blocks := r.pages[page]
-	blocks[i] = blocks[len(blocks)-1]
-	if blocks = blocks[:len(blocks)-1]; len(blocks) == 0 {
+	ranges := r.pages[page]
+	ranges[i] = ranges[len(ranges)-1]
+	if ranges = ranges[:len(ranges)-1]; len(ranges) == 0 {
 		delete(r.pages, page)
 		return
 	}
-	r.pages[page] = blocks
+	r.pages[page] = ranges
 }
 
 // address is where b starts, as a number.

@@ -55,6 +55,47 @@ func TestRecorderWritesWhatADecoderReads(t *testing.T) {
 	}
 }
 
+// What was freed of a block is the place of others before the rest of it goes.
+func TestRecorderTellsBlocksInTheRoomOfOthers(t *testing.T) {
+	var out bytes.Buffer
+	r := NewRecorder(&out)
+	whole := record(t, r, 10000)
+	place := func(from, to int) []byte {
+		t.Helper()
+		b, err := r.Malloc(func() ([]byte, error) { return whole[from:to], nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	free(t, r, whole[100:200])
+	free(t, r, whole[5000:]) // now it is [0,100) and [200,5000)
+	one, two := place(110, 190), place(5000, 9000)
+	free(t, r, one)
+	free(t, r, whole[:100])
+	free(t, r, two[1:])
+	free(t, r, whole[200:5000])
+	three := place(0, 5000)
+	free(t, r, three[1:2])
+	free(t, r, three[3:4])
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r.Reset()
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	got, err := Decode(&out, Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []uint32{10000, 80, 4000, FreeBit | 1, FreeBit, 5000}
+	tail := slices.Sorted(slices.Values(got.Ops[min(len(want), len(got.Ops)):]))
+	if !slices.Equal(got.Ops[:len(want)], want) || !slices.Equal(tail, []uint32{FreeBit | 2, FreeBit | 3}) || got.Recorded != 8 {
+		t.Errorf("recorded %x and %x, %d in all", got.Ops[:len(want)], tail, got.Recorded)
+	}
+}
+
 func TestRecorderKeepsOrderAcrossGoroutines(t *testing.T) {
 	const seed, workers, steps = 5, 4, 2000
 	t.Logf("seed %d", seed)

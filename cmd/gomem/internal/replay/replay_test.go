@@ -93,6 +93,33 @@ func TestRunPrintsEveryConfiguration(t *testing.T) {
 	}
 }
 
+// What an allocator recorded is a trace for the command.
+func TestRunReplaysARecording(t *testing.T) {
+	file, err := os.Create(filepath.Join(t.TempDir(), "recorded.trace"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	a := gomem.NewScalableMemoryAllocator(0, gomem.WithTrace(file))
+	for i := range 500 {
+		b := a.Malloc(1 + i*37)
+		a.FreeRest(&b, len(b)/2)
+		if i%3 > 0 {
+			a.Free(b)
+		}
+	}
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var stdout, stderr bytes.Buffer
+	if status := Run(t.Context(), []string{"-rounds", "1", file.Name()}, &stdout, &stderr); status != 0 {
+		t.Fatalf("status %d: %s", status, stderr.String())
+	}
+	if !strings.Contains(stdout.String(), "recorded.trace") {
+		t.Errorf("the trace is not in the table:\n%s", stdout.String())
+	}
+}
+
 // checkPage: nothing is loaded from elsewhere, and the drawings are XML.
 func checkPage(t *testing.T, text string) {
 	t.Helper()
