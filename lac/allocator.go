@@ -21,8 +21,9 @@ type Allocator struct {
 	pool *AllocatorPool
 	// refs is 1 from Get and one more per IncRef; -1 while a release is on its
 	// way, 0 once it is done.
-	refs   int32
-	shared bool // IncRef was called: the goroutines bump in the core's table
+	refs int32
+	// table is that of the core once IncRef was called: the goroutines bump in it.
+	table *table
 }
 
 // alive returns the core of a handle, or nil after reporting op on a released one.
@@ -47,8 +48,8 @@ func (ac *Allocator) more(n uintptr) unsafe.Pointer {
 		return nil
 	}
 	c := ac.core
-	if ac.shared {
-		return c.allocShared(n)
+	if t := ac.table; t != nil {
+		return c.allocShared(t, n)
 	}
 	return ac.refill(c, n)
 }
@@ -125,7 +126,7 @@ func (ac *Allocator) IncRef() {
 // has no window of its own.
 func (ac *Allocator) shareHandle() {
 	c := ac.core
-	if c == nil || ac.shared {
+	if c == nil || ac.table != nil {
 		return
 	}
 	if !c.direct() {
@@ -142,7 +143,7 @@ func (ac *Allocator) shareHandle() {
 	if c.table == nil {
 		c.table = &table{}
 	}
-	ac.shared = true
+	ac.table = c.table
 }
 
 // Fork returns a second handle to the same arena, for use by one other

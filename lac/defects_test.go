@@ -210,7 +210,7 @@ func TestL08JustBelowChunk(t *testing.T) {
 
 type listNode struct {
 	next *listNode
-	pad  [1000]uint64
+	_    [1000]uint64
 	v    uint64
 }
 
@@ -371,7 +371,7 @@ func TestL12PoolNeverDies(t *testing.T) {
 func TestL13EnumWithPointers(t *testing.T) {
 	type pair struct {
 		p *int
-		s []string
+		_ []string
 	}
 	p := quietPool(t)
 	for i := range 2000 {

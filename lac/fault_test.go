@@ -15,7 +15,8 @@ func reads(p *int) (ok bool) {
 			ok = false
 		}
 	}()
-	return *p == *p
+	at := *p
+	return at == *p
 }
 
 // Row 36 of the misuse table: in debug mode a use after the release faults at

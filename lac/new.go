@@ -31,21 +31,24 @@ type cell[T any] struct {
 	_ T
 }
 
+// slowFunc allocates where bumping is not enough; newSlow makes one per type.
+type slowFunc = func(*Allocator) unsafe.Pointer
+
 // alloc is bump with the way out as a parameter: the compiler counts the call
 // of a parameter as a third of another call, and so inlines New and the scalars
-// down to the compare and the add.
-func alloc(ac *Allocator, n uintptr, slow func(*Allocator) unsafe.Pointer) unsafe.Pointer {
+// down to the compare and the add. The way out is always elsewhere.
+func alloc(ac *Allocator, n uintptr, out func(*Allocator, uintptr, slowFunc) unsafe.Pointer, slow slowFunc) unsafe.Pointer {
 	if ac != nil && ac.off+n <= ac.end {
 		ac.off += n
 		// Safety: as in bump.
 		return unsafe.Add(ac.base, ac.off-n)
 	}
-	return slow(ac)
+	return out(ac, n, slow)
 }
 
-// put allocates a T that holds v. T has no pointers.
-func put[T any](ac *Allocator, v T, slow func(*Allocator) unsafe.Pointer) *T {
-	p := (*T)(alloc(ac, word, slow))
+// put allocates a T of at most a word that holds v.
+func put[T any](ac *Allocator, v T, slow slowFunc) *T {
+	p := (*T)(alloc(ac, word, elsewhere, slow))
 	*p = v
 	return p
 }
@@ -54,7 +57,7 @@ func put[T any](ac *Allocator, v T, slow func(*Allocator) unsafe.Pointer) *T {
 // the arena is released; it comes from the Go heap when ac is nil or was
 // released (reported as [ErrReleased]). O(1): one compare and one add, inlined.
 func New[T any](ac *Allocator) *T {
-	return (*T)(alloc(ac, max(unsafe.Sizeof(cell[T]{}), word), newSlow[T]))
+	return (*T)(alloc(ac, max(unsafe.Sizeof(cell[T]{}), word), elsewhere, newSlow[T]))
 }
 
 // newSlow serves New when the window cannot: scanned arenas, the end of a
@@ -116,7 +119,7 @@ func NewFrom[T any](ac *Allocator, src *T) *T {
 
 // NewEnum allocates a T that holds v. O(1).
 func NewEnum[T any](ac *Allocator, v T) *T {
-	p := (*T)(alloc(ac, max(unsafe.Sizeof(cell[T]{}), word), newSlow[T]))
+	p := (*T)(alloc(ac, max(unsafe.Sizeof(cell[T]{}), word), elsewhere, newSlow[T]))
 	*p = v
 	return p
 }

@@ -3,6 +3,7 @@ package lac_test
 import (
 	"fmt"
 
+	//lint:ignore ST1019 users write it either way
 	"github.com/gomem-go/gomem/lac"
 	. "github.com/gomem-go/gomem/lac"
 )

@@ -50,7 +50,7 @@ func (ac *Allocator) claim(c *core, s *shard) bool {
 // dead empties a claimed handle, so that no allocation succeeds on it, and
 // lets it be lent again.
 func (ac *Allocator) dead() {
-	ac.base, ac.off, ac.end, ac.core, ac.shared = nil, 0, 0, nil, false
+	ac.base, ac.off, ac.end, ac.core, ac.table = nil, 0, 0, nil, nil
 	atomic.StoreInt32(&ac.refs, 0)
 }
 

@@ -14,6 +14,8 @@ import (
 // on that processor.
 
 // shardLock is nothing: the pin is the lock.
+//
+//lint:ignore U1000 only the portable form locks
 type shardLock struct{}
 
 //go:linkname procPin runtime.procPin

@@ -57,20 +57,42 @@ func (t *table) find(key uintptr) *slot {
 	return nil
 }
 
-// allocShared hands out n zero bytes to one of several goroutines.
-func (c *core) allocShared(n uintptr) unsafe.Pointer {
-	var mark byte
-	key := uintptr(unsafe.Pointer(&mark)) >> stackBlockShift
-	// The first probe finds the slot nearly always.
-	s := &c.table.slots[key%tableSlots]
-	if atomic.LoadUintptr(&s.key) == key {
-		// No call happens from here to the store, so the stack stays put.
-		off := s.window.off
-		if s.window.end-off >= n {
-			s.window.off = off + n
-			return unsafe.Add(s.window.base, off)
+// bump hands out n bytes of the window filed under the stack block of mark, a
+// variable of the caller, or nil. No call happens between the look at the key
+// and the store, so the stack stays put.
+func (t *table) bump(mark *byte, n uintptr) unsafe.Pointer {
+	key := uintptr(unsafe.Pointer(mark)) >> stackBlockShift
+	if s := &t.slots[key%tableSlots]; atomic.LoadUintptr(&s.key) == key && s.window.off+n <= s.window.end {
+		s.window.off += n
+		// Safety: as in Allocator.bump.
+		return unsafe.Add(s.window.base, s.window.off-n)
+	}
+	return nil
+}
+
+// elsewhere serves alloc when the window of the handle could not: from the
+// window of the goroutine if the handle is shared, else by slow.
+func elsewhere(ac *Allocator, n uintptr, slow slowFunc) unsafe.Pointer {
+	if ac != nil {
+		if t := ac.table; t != nil {
+			var mark byte
+			if p := t.bump(&mark, n); p != nil {
+				return p
+			}
 		}
-	} else if s := c.table.find(key); s != nil && atomic.LoadUintptr(&s.key) == key {
+	}
+	return slow(ac)
+}
+
+// allocShared hands out n zero bytes to one of several goroutines.
+func (c *core) allocShared(t *table, n uintptr) unsafe.Pointer {
+	var mark byte
+	if p := t.bump(&mark, n); p != nil {
+		return p
+	}
+	key := uintptr(unsafe.Pointer(&mark)) >> stackBlockShift
+	if s := t.find(key); s != nil && atomic.LoadUintptr(&s.key) == key {
+		// As in bump: the stack may have moved before, but not from here on.
 		key = uintptr(unsafe.Pointer(&mark)) >> stackBlockShift
 		if off := s.window.off; s.key == key && s.window.end-off >= n {
 			s.window.off = off + n
