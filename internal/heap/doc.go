@@ -36,7 +36,8 @@
 //	part of such a block        under mu, by the placement
 //
 // What is watched block by block, in debug mode (debug.go) or by the sampled
-// guard (sample.go), is kept by package guard and takes the slow paths.
+// guard (sample.go), is kept by package guard and takes the slow paths. A heap in
+// debug mode or with a recorder (record.go) has no spans.
 //
 // # Who may touch what
 //
