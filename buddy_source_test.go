@@ -167,12 +167,6 @@ func TestChunkPoolConcurrent(t *testing.T) {
 	all.Wait()
 }
 
-// pooled is an allocator of size bytes over its own pool.
-func pooled(size int) (*ScalableMemoryAllocator, *backing.Faulty) {
-	inner := backing.NewFaulty(backing.Heap())
-	return NewScalableMemoryAllocator(size, WithBacking(NewChunkPool(inner))), inner
-}
-
 func TestG14SmallPooledAllocators(t *testing.T) {
 	for n := range 1100 {
 		a := NewScalableMemoryAllocator(n, WithPooledChunks(true))

@@ -22,6 +22,8 @@ func procPin() int
 func procUnpin()
 
 // shardLock is what a shard needs beside the pin: nothing.
+//
+//lint:ignore U1000 only the portable form locks
 type shardLock struct{}
 
 func shardCount() int { return runtime.GOMAXPROCS(0) }

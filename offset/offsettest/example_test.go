@@ -102,7 +102,7 @@ func ExampleReadTrace() {
 }
 
 func ExamplePlay() {
-	trace := offsettest.Trace{100, 50, offsettest.FreeBit | 0, 80}
+	trace := offsettest.Trace{100, 50, offsettest.FreeBit, 80}
 	p, err := offsettest.Play(trace, offset.NewSingleTree(200))
 	fmt.Printf("%+v %v\n", p, err)
 	// Output: {Ops:4 Peak:150 Reach:150 LiveEnd:130 Fallback:0} <nil>

@@ -32,12 +32,12 @@ func TestReadTrace(t *testing.T) {
 		at   string
 	}{
 		{"empty", encode(), nil, ""},
-		{"two blocks", encode(10, 20, free|1, free|0), nil, ""},
+		{"two blocks", encode(10, 20, free|1, free), nil, ""},
 		{"left live", encode(10), nil, ""},
 		{"cut short", io.LimitReader(encode(10, 20), 6), offsettest.ErrTruncated, "operation 1"},
 		{"free of an id to come", encode(10, free|1), offsettest.ErrUnknownID, "operation 1"},
 		{"free of the largest id", encode(^uint32(0)), offsettest.ErrUnknownID, "operation 0"},
-		{"freed twice", encode(10, free|0, free|0), offsettest.ErrFreedID, "operation 2"},
+		{"freed twice", encode(10, free, free), offsettest.ErrFreedID, "operation 2"},
 		{"reader fails", iotest.ErrReader(broken), broken, "reading"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -54,7 +54,7 @@ func TestReadTrace(t *testing.T) {
 
 func TestPlay(t *testing.T) {
 	l := newList(100)
-	got, err := offsettest.Play(offsettest.Trace{40, 0, 50, 60, free | 0, 30, free | 3, free | 1}, l)
+	got, err := offsettest.Play(offsettest.Trace{40, 0, 50, 60, free, 30, free | 3, free | 1}, l)
 	want := offsettest.Played{Ops: 8, Peak: 90, Reach: 90, LiveEnd: 80, Fallback: 1}
 	if err != nil || got != want {
 		t.Errorf("Play = %+v, %v, want %+v", got, err, want)
