@@ -65,7 +65,9 @@ func (t *TLSF) link(nodes []tlsfNode, i uint32, c uint) {
 }
 
 // unlink takes free block n out of its list. Its neighbours in the ring are
-// one and the same only when they are the head.
+// one and the same only when they are the head: the list is empty then. That
+// is anyone's guess, so its bit is cleared without a branch; where prev is no
+// head, nothing is taken from some other word.
 func (t *TLSF) unlink(nodes []tlsfNode, n *tlsfNode) {
 	if countSteps {
 		stepCount++
@@ -73,16 +75,15 @@ func (t *TLSF) unlink(nodes []tlsfNode, n *tlsfNode) {
 	prev, next := n.prev, n.next
 	nodes[prev].next = next
 	nodes[next].prev = prev
+	var last uint64
 	if prev == next {
-		t.unmark(prev)
+		last = 1
 	}
-}
-
-// unmark records that list c has become empty.
-func (t *TLSF) unmark(c uint32) {
-	w := c >> 6
-	if t.lists[w&15] &^= 1 << (c & 63); t.lists[w&15] == 0 {
-		t.summary &^= 1 << (w & 31)
+	w := prev >> 6 & 15
+	m := t.lists[w] &^ (last << (prev & 63))
+	t.lists[w] = m
+	if m == 0 {
+		t.summary &^= 1 << w
 	}
 }
 

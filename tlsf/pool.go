@@ -115,20 +115,26 @@ func (p *Pool) prepare(c *config) {
 // than n. Also ErrInvalidSize for a negative n, and ErrClosed. O(1); allocates
 // only to grow a table, see [WithBlocks].
 func (p *Pool) Alloc(n int) ([]byte, error) {
-	// One way out instead of a defer: this is half of the hot path.
+	// No call but those in a return, so that nothing is held over one: this is
+	// half of the hot path.
 	if p.shared {
-		p.mu.Lock()
+		return p.allocLocked(n)
 	}
-	var b []byte
-	var err error
+	if at := p.place.Allocate(n); at >= 0 {
+		return p.issue(at, n), nil
+	}
+	return p.noBlock(n)
+}
+
+// allocLocked has one way out instead of a defer, which would show.
+func (p *Pool) allocLocked(n int) (b []byte, err error) {
+	p.mu.Lock()
 	if at := p.place.Allocate(n); at >= 0 {
 		b = p.issue(at, n)
 	} else {
 		b, err = p.noBlock(n)
 	}
-	if p.shared {
-		p.mu.Unlock()
-	}
+	p.mu.Unlock()
 	return b, err
 }
 
@@ -193,9 +199,19 @@ func (p *Pool) Free(b []byte) error {
 		return nil
 	}
 	if p.shared {
-		p.mu.Lock()
+		return p.freeLocked(b)
 	}
-	var err error
+	at, n := p.offset(address(b)), cap(b)
+	if !p.place.FreeBlock(at, n) {
+		return p.refuse(at, n)
+	}
+	p.frees++
+	p.dead(at, n)
+	return nil
+}
+
+func (p *Pool) freeLocked(b []byte) (err error) {
+	p.mu.Lock()
 	at, n := p.offset(address(b)), cap(b)
 	if p.place.FreeBlock(at, n) {
 		p.frees++
@@ -203,9 +219,7 @@ func (p *Pool) Free(b []byte) error {
 	} else {
 		err = p.refuse(at, n)
 	}
-	if p.shared {
-		p.mu.Unlock()
-	}
+	p.mu.Unlock()
 	return err
 }
 
