@@ -65,9 +65,9 @@ func (t *TLSF) link(nodes []tlsfNode, i uint32, c uint) {
 }
 
 // unlink takes free block n out of its list. Its neighbours in the ring are
-// one and the same only when they are the head: the list is empty then. That
-// is anyone's guess, so its bit is cleared without a branch; where prev is no
-// head, nothing is taken from some other word.
+// one and the same only when they are the head: the list is empty then. No
+// branch predictor knows, so the bits are cleared without a branch; where prev
+// is no head, nothing is cleared of some other word.
 func (t *TLSF) unlink(nodes []tlsfNode, n *tlsfNode) {
 	if countSteps {
 		stepCount++
@@ -75,16 +75,18 @@ func (t *TLSF) unlink(nodes []tlsfNode, n *tlsfNode) {
 	prev, next := n.prev, n.next
 	nodes[prev].next = next
 	nodes[next].prev = prev
-	var last uint64
-	if prev == next {
-		last = 1
-	}
 	w := prev >> 6 & 15
-	m := t.lists[w] &^ (last << (prev & 63))
+	m := t.lists[w] &^ (bit(prev == next) << (prev & 63))
 	t.lists[w] = m
-	if m == 0 {
-		t.summary &^= 1 << w
+	t.summary &^= uint(bit(m == 0)) << w
+}
+
+// bit is 1 if set, without a branch.
+func bit(set bool) (b uint64) {
+	if set {
+		b = 1
 	}
+	return b
 }
 
 // newNode is the first spare node, which stays in the spare list until the
