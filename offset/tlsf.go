@@ -201,8 +201,7 @@ func (t *TLSF) Allocate(size int) int {
 	// registers in the calls that do not.
 	k, cut := t.spare, s+need
 	if k == 0 || uint(cut) >= uint(len(tags)) {
-		t.newNode()
-		t.growTags(uint(cut))
+		t.growFor(cut)
 		return t.Allocate(size)
 	}
 	t.free -= size

@@ -116,6 +116,12 @@ func (t *TLSF) growTags(g uint) {
 	t.starts.grow(n)
 }
 
+// growFor makes room for one more block, at granule g.
+func (t *TLSF) growFor(g uint32) {
+	t.newNode()
+	t.growTags(uint(g))
+}
+
 // startSet is a set of granules that finds the nearest member at or below a
 // given one in as many steps as it has levels: bit g of the lowest level is
 // granule g, bit w of a level above is word w of the level below.
