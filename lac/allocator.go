@@ -24,6 +24,7 @@ type Allocator struct {
 	refs int32
 	// table is that of the core once IncRef was called: the goroutines bump in it.
 	table *table
+	_     [8]byte // a cache line each, on 64-bit machines
 }
 
 // alive returns the core of a handle, or nil after reporting op on a released one.

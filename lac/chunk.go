@@ -16,6 +16,8 @@ const (
 	// maxAlloc bounds one allocation, in bytes, so that sums of sizes cannot
 	// overflow: 1 GiB on 32-bit machines, 64 TiB on others.
 	maxAlloc = 1 << (30 + 16*(^uintptr(0)>>63))
+	// smallWipe is what wipe clears at least, in bytes.
+	smallWipe = 128
 	// pageSize is the unit in which the Go heap allocates blocks above 32 KiB.
 	pageSize = 8192
 )
@@ -65,11 +67,15 @@ func (c chunk) own(by *core) {
 
 // wipe makes the data zero again. The caller owns the chunk alone.
 func (c *chunk) wipe() {
-	if c.used > header {
+	if c.used <= header+smallWipe {
+		// Safety: every chunk has minChunkSize bytes; a few more stores cost less
+		// than a call.
+		*(*[smallWipe / word]uint64)(unsafe.Add(c.base, header)) = [smallWipe / word]uint64{}
+	} else {
 		// Safety: header <= used <= size, all inside the chunk.
 		clear(unsafe.Slice((*byte)(unsafe.Add(c.base, header)), c.used-header))
-		c.used = header
 	}
+	c.used = header
 }
 
 // store keeps the idle chunks of a pool for its arenas to share.

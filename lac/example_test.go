@@ -232,3 +232,17 @@ func ExampleAllocator_Release() {
 	second.Release()
 	// Output: 0
 }
+
+type discard struct{}
+
+func (discard) Errorf(string, ...any) {}
+
+func ExampleNewAllocatorPool() {
+	// At most 100 idle arenas; chunks of 64 KiB, of which 2 are there from the
+	// start and 50 are kept when idle.
+	pool := lac.NewAllocatorPool("orders", discard{}, 100, 64<<10, 2, 50)
+	ac := pool.Get()
+	defer ac.Release()
+	fmt.Println(*ac.Int32(-3), *ac.Uint64(1 << 40), *ac.Float32(0.25))
+	// Output: -3 1099511627776 0.25
+}

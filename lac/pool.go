@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"unsafe"
 	"weak"
 )
 
@@ -25,7 +26,7 @@ const (
 // AllocatorPool lends arenas out and keeps their memory between two lives. It is
 // safe for use by several goroutines.
 //
-//	Get: own shard -> handles sent home -> shared list -> new core
+//	Get: arena released last -> own shard -> handles sent home -> shared list -> new core
 //
 // Each processor has a shard with a few idle cores, reached without a lock; the
 // rest of the idle cores and the idle chunks are shared under locks.
@@ -69,8 +70,9 @@ type shard struct {
 	releases uint64
 	lock     shardLock
 	idle     int
-	next     int    // handle of the slab to use next
-	born     uint32 // epoch of the slab
+	next     uint    // handle of the slab to use next
+	last     uintptr // address of the handle lent last, only compared
+	born     uint32  // epoch of the slab
 	slab     *[slabLen]Allocator
 	cores    [shardCores]*core
 	inbox    atomic.Pointer[returned]
@@ -84,7 +86,7 @@ type shards []shard
 func (list shards) counts() (gets, releases uint64) {
 	for i := range list {
 		gets += list[i].read(&list[i].gets)
-		releases += list[i].read(&list[i].releases)
+		releases += list[i].read(&list[i].releases) + list[i].waiting()
 	}
 	return gets, releases
 }
@@ -177,18 +179,31 @@ func (p *AllocatorPool) Get() *Allocator {
 	if p == nil || DisableAllLac {
 		return nil
 	}
-	s := p.pin()
-	if h := &s.slab[s.next]; s.idle > 0 && h.refs == 0 {
-		s.idle--
-		c := s.cores[s.idle]
-		s.cores[s.idle] = nil
-		s.next = (s.next + 1) % slabLen
-		h.refs = 1
+	s := p.at(procPin())
+	h, l := &s.slab[s.next%slabLen], &s.slab[(s.next-1)%slabLen]
+	if atomic.LoadInt32(&h.refs) == 0 && h.core == nil {
+		var c *core
+		if atomic.LoadInt32(&l.refs) == 0 && l.core != nil && l.core.plain {
+			// The handle lent before this one was released and kept its core.
+			c = l.core
+			c.first.used = l.off
+			s.releases++
+			l.base, l.core = nil, nil
+		} else if s.idle > 0 {
+			s.idle--
+			c = s.cores[s.idle]
+			s.cores[s.idle] = nil
+		} else {
+			unpin(s)
+			return p.getSlow()
+		}
+		h.base, h.core = c.whole.base, c
+		h.off, h.end, h.refs = c.whole.off, c.whole.end, 1
+		s.next++
+		s.last = uintptr(unsafe.Pointer(h))
 		s.gets++
 		unpin(s)
 		c.first.wipe()
-		h.base, h.off, h.end = c.whole.base, c.whole.off, c.whole.end
-		h.core = c
 		return h
 	}
 	unpin(s)
@@ -213,18 +228,36 @@ var noShard = shard{slab: &noHandles, idle: shardCores}
 // caller is pinned at s.
 func (s *shard) handle(epoch uint32) *Allocator {
 	for range 8 {
-		h := &s.slab[s.next]
+		h := &s.slab[s.next%slabLen]
 		if atomic.LoadInt32(&h.refs) == 0 {
-			s.next = (s.next + 1) % slabLen
+			s.reap(h)
+			s.next++
 			h.refs = 1
+			s.last = uintptr(unsafe.Pointer(h))
 			return h
 		}
 		if s.born != epoch {
 			break
 		}
-		s.next = (s.next + 1) % slabLen
+		s.next++
 	}
 	return nil
+}
+
+// reap takes the core that a released handle kept into the idle ones, or leaves
+// it to the collector if they are full. The caller is pinned at s.
+func (s *shard) reap(h *Allocator) {
+	if atomic.LoadInt32(&h.refs) != 0 || h.core == nil || !h.core.plain {
+		return
+	}
+	c := h.core
+	c.first.used = h.off
+	s.releases++
+	h.base, h.core = nil, nil
+	if s.idle < len(s.cores) {
+		s.cores[s.idle] = c
+		s.idle++
+	}
 }
 
 // getSlow finds or makes a core and a handle.
@@ -234,11 +267,17 @@ func (p *AllocatorPool) getSlow() *Allocator {
 	for {
 		s := p.pinned()
 		s.drain()
+		if s.idle == 0 {
+			s.reap(&s.slab[(s.next-1)%slabLen])
+		}
 		if c == nil && s.idle > 0 {
 			s.idle--
 			c, s.cores[s.idle] = s.cores[s.idle], nil
 		}
 		if spare != nil {
+			for i := range s.slab {
+				s.reap(&s.slab[i])
+			}
 			s.slab, s.next, s.born, spare = spare, 0, p.epoch.Load(), nil
 		}
 		short := false

@@ -2,6 +2,7 @@ package lac
 
 import (
 	"sync/atomic"
+	"unsafe"
 )
 
 // DecRef gives one reference back; the last one releases the arena, as Release
@@ -22,6 +23,9 @@ func (ac *Allocator) Release() {
 	if ac == nil {
 		return
 	}
+	if lazy && ac.stay() {
+		return
+	}
 	s := ac.pool.pin()
 	if c := ac.core; c != nil && s.idle < len(s.cores) && ac.claim(c, s) {
 		s.cores[s.idle] = c
@@ -31,6 +35,21 @@ func (ac *Allocator) Release() {
 	}
 	unpin(s)
 	ac.drop("Release")
+}
+
+// stay ends a plain handle that is the last one its home lent: the next Get
+// there looks at it first, so it keeps its core. Only the handle is written:
+// should a second release at the same time have been first, the core may belong
+// to somebody else.
+func (ac *Allocator) stay() bool {
+	c := ac.core
+	if c == nil || !c.plain || atomic.LoadInt32(&ac.refs) != 1 ||
+		atomic.LoadUintptr(&c.home.last) != uintptr(unsafe.Pointer(ac)) {
+		return false
+	}
+	ac.end = 0
+	free(&ac.refs)
+	return true
 }
 
 // claim ends a plain handle whose core has its home at s, where the caller is

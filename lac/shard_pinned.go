@@ -5,7 +5,7 @@ package lac
 import (
 	"runtime"
 	"sync/atomic"
-	_ "unsafe" // for linkname
+	"unsafe"
 )
 
 // A shard belongs to a processor of the Go scheduler. Pinned to it, a goroutine
@@ -28,8 +28,10 @@ func shardCount() int { return runtime.GOMAXPROCS(0) }
 
 // pin keeps the goroutine on its processor and returns the processor's shard, or
 // noShard if GOMAXPROCS grew past the shards.
-func (p *AllocatorPool) pin() *shard {
-	pid := procPin()
+func (p *AllocatorPool) pin() *shard { return p.at(procPin()) }
+
+// at is the rest of pin, for Get to inline.
+func (p *AllocatorPool) at(pid int) *shard {
 	if list := *p.shards.Load(); pid < len(list) {
 		return &list[pid]
 	}
@@ -38,9 +40,32 @@ func (p *AllocatorPool) pin() *shard {
 
 func unpin(*shard) { procUnpin() }
 
-// free ends the references of a handle at home; plain, because a locked
+// lazy tells that Release may leave the core with the handle, for Get to find.
+const lazy = true
+
+// free ends the references of a handle, after everything else was done to the
+// arena. The processors named order stores anyway, and there a locked
 // instruction would cost more than the rest of a release.
-func free(refs *int32) { *refs = 0 }
+func free(refs *int32) {
+	if runtime.GOARCH == "amd64" || runtime.GOARCH == "386" {
+		*refs = 0
+		return
+	}
+	atomic.StoreInt32(refs, 0)
+}
+
+// waiting counts the handles that were released and still have their core.
+func (s *shard) waiting() (n uint64) {
+	// Safety: atomic loads of pointers that other processors may write.
+	slab := (*[slabLen]Allocator)(atomic.LoadPointer((*unsafe.Pointer)(unsafe.Pointer(&s.slab))))
+	for i := range slab {
+		h := &slab[i]
+		if atomic.LoadInt32(&h.refs) == 0 && atomic.LoadPointer((*unsafe.Pointer)(unsafe.Pointer(&h.core))) != nil {
+			n++
+		}
+	}
+	return n
+}
 
 // read returns a counter of another processor's shard: a recent value. An
 // atomic load keeps it in one piece (runtime assumption 3); *shard is allocated

@@ -14,14 +14,24 @@ type shardLock struct{ sync.Mutex }
 
 func shardCount() int { return 1 }
 
+func procPin() int { return 0 }
+
 // pin locks the shard.
-func (p *AllocatorPool) pin() *shard {
+func (p *AllocatorPool) pin() *shard { return p.at(0) }
+
+func (p *AllocatorPool) at(int) *shard {
 	s := &(*p.shards.Load())[0]
 	s.lock.Lock()
 	return s
 }
 
 func unpin(s *shard) { s.lock.Unlock() }
+
+// lazy tells that Release may leave the core with the handle: not without the
+// lock.
+const lazy = false
+
+func (*shard) waiting() uint64 { return 0 }
 
 // free ends the references of a handle.
 func free(refs *int32) { atomic.StoreInt32(refs, 0) }

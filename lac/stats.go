@@ -20,7 +20,8 @@ func (p *AllocatorPool) counts() (gets, releases uint64) {
 	return gets + g + p.oldGets, releases + r + p.oldReleases.Load()
 }
 
-// Stats returns a snapshot: each number is exact for some recent moment. It may
+// Stats returns a snapshot: each number is recent, and exact while nobody uses
+// the pool. It may
 // be called at any time from any goroutine. O(processors).
 func (p *AllocatorPool) Stats() Stats {
 	p.mu.Lock()

@@ -1,0 +1,134 @@
+package lac
+
+import (
+	"errors"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"unsafe"
+)
+
+// Arenas lent by one goroutine and released by another, at any moment of the
+// next Get: each is zero and nobody else's, and none is lost from the counts.
+func TestReleaseByAnotherGoroutine(t *testing.T) {
+	const rounds, objects, live = 20_000, 6, 4
+	p := quietPool(t)
+	type lent struct {
+		ac   *Allocator
+		list [objects]*uint64
+		id   uint64
+	}
+	var workers sync.WaitGroup
+	for w := range uint64(2) {
+		ch := make(chan lent, live)
+		workers.Go(func() {
+			defer close(ch)
+			for i := range uint64(rounds) {
+				l := lent{ac: p.Get(), id: w<<32 | i + 1}
+				for k := range l.list {
+					l.list[k] = New[uint64](l.ac)
+					if *l.list[k] != 0 {
+						t.Errorf("round %d: object %d holds %#x", i, k, *l.list[k])
+						return
+					}
+					*l.list[k] = l.id
+				}
+				if i%3 == 0 {
+					l.ac.Release()
+					continue
+				}
+				ch <- l
+			}
+		})
+		workers.Go(func() {
+			for l := range ch {
+				if l.id%7 == 0 {
+					runtime.Gosched()
+				}
+				for _, v := range l.list {
+					if *v != l.id {
+						t.Errorf("an object of %#x holds %#x", l.id, *v)
+					}
+				}
+				l.ac.Release()
+			}
+		})
+	}
+	workers.Wait()
+	if s := p.Stats(); s.Gets != 2*rounds || s.Releases != 2*rounds || s.Cores > 1000 {
+		t.Errorf("%d gets, %d releases, %d arenas made", s.Gets, s.Releases, s.Cores)
+	}
+}
+
+// The memory of released handles is found again whatever order they come back
+// in.
+func TestReleaseOrders(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	for name, order := range map[string][]int{"stack": {3, 2, 1, 0}, "queue": {0, 1, 2, 3}, "mixed": {3, 0, 2, 1}} {
+		t.Run(name, func(t *testing.T) {
+			p := quietPool(t)
+			var acs [4]*Allocator
+			for range 500 {
+				for i := range acs {
+					acs[i] = p.Get()
+					if v := acs[i].Int(i); *v != i {
+						t.Fatal("lost a value")
+					}
+				}
+				for _, i := range order {
+					acs[i].Release()
+				}
+			}
+			if s := p.Stats(); s.Cores > 8 || s.Gets != s.Releases {
+				t.Errorf("%d arenas made for four at a time, %d gets, %d releases", s.Cores, s.Gets, s.Releases)
+			}
+		})
+	}
+}
+
+// Row 34 of the misuse table: misaligned. Odd sizes never lead to a misaligned
+// object, and debug mode reads an object with a misaligned pointer without harm:
+// it names the field if the pointer leads out of the arena.
+func TestMisaligned(t *testing.T) {
+	type holder struct {
+		pad  byte
+		Odd  *uint16
+		Text string
+	}
+	eachMode(t, func(t *testing.T, p *AllocatorPool) {
+		ac := p.Get()
+		defer ac.Release()
+		for i := range 300 {
+			odd := NewSlice[byte](ac, 2*i+1, 2*i+1)
+			odd[2*i] = 0xee
+			h := New[holder](ac)
+			c := NewEnum(ac, complex(1, 2))
+			s := NewSlice[uint64](ac, i+1, i+1)
+			for _, at := range []unsafe.Pointer{unsafe.Pointer(h), unsafe.Pointer(c), unsafe.Pointer(&s[0])} {
+				if uintptr(at)%8 != 0 {
+					t.Fatalf("after %d bytes: an object at %p", len(odd), at)
+				}
+			}
+			if *h != (holder{}) || s[i] != 0 || odd[2*i] != 0xee {
+				t.Fatalf("after %d bytes: objects overlap", len(odd))
+			}
+			// Into the arena, but not to where an object begins.
+			h.Odd = (*uint16)(unsafe.Pointer(&NewSlice[byte](ac, 9, 9)[1]))
+			h.Text = ac.NewString("abcdefg")[3:]
+		}
+		ac.CheckExternalPointers()
+	})
+	p, log := strictPool(t, WithDebug())
+	ac := p.Get()
+	outside := make([]byte, 64)
+	New[holder](ac).Odd = (*uint16)(unsafe.Pointer(&outside[1]))
+	ac.Release()
+	var e *MisuseError
+	if !errors.As(p.Err(), &e) || e.Err != ErrUnattached || !strings.HasSuffix(e.Path, "holder.Odd") {
+		t.Errorf("got %v, want the field named; log %q", p.Err(), log.all())
+	}
+	if outside[1] != 0 {
+		t.Error("debug mode wrote through the pointer")
+	}
+}
