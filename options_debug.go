@@ -50,8 +50,8 @@ type LeakError = guard.LeakError
 //   - Close returns a [*LeakError] if anything is live, unless Quiet is set.
 //   - A borrow ends with the next allocation, visibly.
 //
-// Reports go to WithMisuse, or else to standard error. Blocks are aligned to 16
-// bytes on every placement; red zones and quarantine take memory, and are given
+// Reports go to WithMisuse, or else, the first 20 of a process, to standard
+// error. Blocks are aligned to 16 bytes on every placement; red zones and quarantine take memory, and are given
 // up before a request fails for the lack of it. An operation takes about a
 // microsecond, most of it for the stack, and all of them share a lock.
 //
@@ -90,8 +90,8 @@ type SampleOptions = heap.Sample
 // WithMaxBytes, refuses the mapping, the guard is off from then on and Stats
 // counts it.
 //
-// Reports go to WithMisuse, or else to standard error; damage is reported once
-// for each block. WithDebug includes all of this, and takes its place; what the
+// Reports go to WithMisuse, or else, the first 20 of a process, to standard
+// error; damage is reported once for each block. WithDebug includes all of this, and takes its place; what the
 // tag gomem_debug turns on gives way.
 func WithSampledGuard(o SampleOptions) Option {
 	return func(s *settings) {

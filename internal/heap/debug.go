@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"runtime"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/gomem-go/gomem/backing"
@@ -40,7 +41,6 @@ type debugger struct {
 	reports  []error       // for after the unlock
 
 	pages backing.Source // of blocks with guard pages, nil if there are none
-	maps  *mappings      // of pages
 }
 
 // watched is a block under guard in a chunk, or in a mapping of its own.
@@ -69,7 +69,7 @@ func newDebugger(h *Heap, cfg *Debug) *debugger {
 	}
 	if cfg.GuardPages {
 		d.pages = backing.Mmap(backing.GuardPages())
-		d.maps = newMappings(h, d.pages)
+		runtime.AddCleanup(h, (*debugger).drop, d)
 	}
 	d.forget()
 	return d
@@ -80,22 +80,31 @@ func (d *debugger) forget() {
 	d.queue, d.held, d.borrowed = nil, 0, nil
 }
 
-// newMappings makes the list of what h has mapped from source, which is given
-// back at the latest when h is garbage.
-func newMappings(h *Heap, source backing.Source) *mappings {
-	m := &mappings{source: source, mem: make(map[*byte][]byte)}
-	runtime.AddCleanup(h, (*mappings).unmapAll, m)
-	return m
+// drop gives back the mappings of a heap that is garbage, but for those with
+// live bytes: somebody may still use them.
+func (d *debugger) drop() {
+	for w := range d.all {
+		if w.chunk == nil && w.Left == 0 {
+			// Nobody is left to tell.
+			_ = d.pages.Unmap(w.Mem)
+		}
+	}
 }
 
-func (m *mappings) add(mem []byte) {
-	m.mu.Lock()
-	m.mem[&mem[0]] = mem
-	m.mu.Unlock()
+// printReport is what becomes of reports that nobody asked for: the first of
+// the process are printed, for a program that goes on wrong.
+func printReport(err error) {
+	switch n := printed.Add(1); {
+	case n <= mostPrinted:
+		fmt.Fprintln(os.Stderr, err)
+	case n == mostPrinted+1:
+		fmt.Fprintln(os.Stderr, "gomem: further reports are not printed")
+	}
 }
 
-// printReport is what becomes of reports that nobody asked for.
-func printReport(err error) { fmt.Fprintln(os.Stderr, err) }
+const mostPrinted = 20
+
+var printed atomic.Uint32
 
 // debugMalloc is TryMalloc and MallocAligned in debug mode; n is positive.
 func (h *Heap) debugMalloc(n, align int) ([]byte, error) {
@@ -180,7 +189,7 @@ func (h *Heap) watchPages(n, align int, where guard.Stack) *watched {
 	size := (redZone + n + align + page - 1) &^ (page - 1)
 	// The bound on mapped bytes holds for all mappings together. At 0 it would
 	// be none.
-	if limit := h.cfg.MaxBytes; limit > 0 && size >= limit-h.mapped {
+	if limit := h.cfg.MaxBytes; limit > 0 && size >= limit-h.mapped-h.leave {
 		return nil
 	}
 	mem, err := d.pages.Map(size)
@@ -191,7 +200,6 @@ func (h *Heap) watchPages(n, align int, where guard.Stack) *watched {
 	if h.cfg.MaxBytes > 0 {
 		h.cfg.MaxBytes -= size
 	}
-	d.maps.add(mem)
 	h.guards += size
 	w := &watched{Block: guard.Watch(mem, (size-n)&^(align-1), n, where)}
 	d.enter(w)

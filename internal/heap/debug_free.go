@@ -105,7 +105,7 @@ func (h *Heap) unmapPages(w *watched) error {
 		h.cfg.MaxBytes += len(w.Mem)
 	}
 	h.guards -= len(w.Mem)
-	return h.debug.maps.unmap(w.Mem)
+	return h.debug.pages.Unmap(w.Mem)
 }
 
 // guardUnlock is unlock, and then hands over the reports.

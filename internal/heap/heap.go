@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -92,6 +93,7 @@ func (h *Heap) Init(cfg Config) {
 		h.debug = newDebugger(h, cfg.Debug)
 	case cfg.Sample != nil:
 		h.sampler = newSampler(cfg.Sample)
+		runtime.AddCleanup(h, (*sampler).drop, h.sampler)
 	}
 }
 

@@ -46,7 +46,6 @@ type sampler struct {
 	// Under Heap.mu.
 	source backing.Source
 	walls  backing.Protector // nil if the source cannot protect
-	maps   *mappings
 	mem    []byte
 	slot   [maxSlots]sampledSlot
 	free   []int // slots, those that were freed first in front
@@ -72,6 +71,21 @@ func newSampler(cfg *Sample) *sampler {
 	s.source = backing.Mmap()
 	s.again()
 	return s
+}
+
+// drop gives back the slots of a heap that is garbage, unless there are live
+// bytes in them: somebody may still use them.
+func (s *sampler) drop() {
+	if s.mem == nil {
+		return
+	}
+	for i := range s.slot {
+		if s.slot[i].Left > 0 {
+			return
+		}
+	}
+	// Nobody is left to tell.
+	_ = s.source.Unmap(s.mem)
 }
 
 // again sets when the next sample is due: at random, the rate on average, so
@@ -134,7 +148,7 @@ func (h *Heap) mapSlots() bool {
 	// The bound on mapped bytes holds for all mappings together. At 0 it would
 	// be none.
 	limit := h.cfg.MaxBytes
-	if limit > 0 && size >= limit-h.mapped {
+	if limit > 0 && size >= limit-h.mapped-h.leave {
 		h.stopSampling()
 		return false
 	}
@@ -153,10 +167,6 @@ func (h *Heap) mapSlots() bool {
 			return false
 		}
 	}
-	if s.maps == nil {
-		s.maps = newMappings(h, s.source)
-	}
-	s.maps.add(mem)
 	if limit > 0 {
 		h.cfg.MaxBytes -= size
 	}
@@ -266,7 +276,7 @@ func (h *Heap) resetSamples() error {
 	if h.cfg.MaxBytes > 0 {
 		h.cfg.MaxBytes += len(mem)
 	}
-	return s.maps.unmap(mem)
+	return s.source.Unmap(mem)
 }
 
 // countSample takes note of a request that the slow path served, and of the

@@ -2,8 +2,10 @@ package heap
 
 import (
 	"errors"
+	"runtime"
 	"runtime/debug"
 	"testing"
+	"time"
 	"unsafe"
 
 	"github.com/gomem-go/gomem/backing"
@@ -155,5 +157,41 @@ func TestSampleRate(t *testing.T) {
 	got, want := h.Stats().Sampled, uint64(rounds*maxSlots)
 	if got < want*8/10 || got > want {
 		t.Errorf("%d of %d blocks sampled, want about %d", got, rounds*blocks, want)
+	}
+}
+
+// TestSampleDropped: an allocator that is dropped gives its slots back, but not
+// under a block that somebody still has.
+func TestSampleDropped(t *testing.T) {
+	for _, keep := range []bool{false, true} {
+		source := backing.NewFaulty(backing.Mmap())
+		var kept []byte
+		func() {
+			h := new(Heap)
+			h.Init(Config{
+				Size: 1 << 16, Source: backing.Heap(), Placement: placements["tlsf"], Spans: true,
+				Sample: &Sample{Rate: 1, Interval: -1},
+			})
+			h.sampler.source = source
+			if b := mustMalloc(t, h, 100); keep {
+				kept = b
+			} else {
+				h.Free(b)
+			}
+		}()
+		until := time.Now().Add(time.Second)
+		if keep {
+			until = time.Now().Add(50 * time.Millisecond)
+		}
+		for time.Now().Before(until) && source.Calls(backing.OpUnmap) == 0 {
+			runtime.GC()
+			time.Sleep(time.Millisecond)
+		}
+		if n, _ := source.Live(); (n > 0) != keep {
+			t.Errorf("%d mappings with a live block %v", n, keep)
+		}
+		if keep {
+			kept[99]++
+		}
 	}
 }
