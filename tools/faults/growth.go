@@ -1,3 +1,56 @@
 package main
 
-func growthFaults() []fault { return nil }
+// growthFaults are in package internal/heap. What its own tests do not notice
+// those of the allocator may.
+func growthFaults() []fault {
+	all := make([]fault, len(heapFaults))
+	for i, f := range heapFaults {
+		f.name, f.file = "heap: "+f.name, "internal/heap/"+f.file
+		f.pkgs = []string{"./internal/heap", "."}
+		all[i] = f
+	}
+	return all
+}
+
+var heapFaults = []fault{
+	{name: "remote free lost in the drain", file: "shard.go", from: "== stateQueue {\n\t\t\t\tsp.give(i)\n", to: "== stateQueue {\n"},
+	{name: "remote free announced once only", file: "shard.go", from: "\t\tsp.notified.Store(0)\n", to: ""},
+	{name: "remote free not announced", file: "shard.go", from: "\ts.freed += uint64(n)\n\towner.announce(sp)\n", to: "\ts.freed += uint64(n)\n"},
+	{name: "remote free does not count", file: "shard.go", from: "\ts.freed += uint64(n)\n\towner", to: "\towner"},
+	{name: "span full after a refill", file: "shard.go", from: "\t\tif !old.full() {\n\t\t\ts.file(old)\n\t\t}\n", to: ""},
+	{name: "empty span not counted", file: "shard.go", from: "\t\ts.idle++\n", to: ""},
+	{name: "idle count not reset", file: "shard.go", from: "\ts.idle = 0\n\treturn idle", to: "\treturn idle"},
+	{name: "empty span in front", file: "shard.go", from: "\t\tl.pushBack(sp)\n", to: "\t\tl.pushFront(sp)\n"},
+	{name: "free list unlinked", file: "span.go", from: "\tsp.recs[to-1] = noSlot\n", to: "\tsp.recs[to-1] = from\n"},
+	{name: "carving one too many", file: "span.go", from: "to := min(from+max(1, 4096/sp.size), uint32(len(sp.recs)))", to: "to := min(from+max(1, 4096/sp.size), uint32(len(sp.recs))+1)"},
+	{name: "a reused span keeps its slots", file: "span.go", from: "sp.head, sp.used, sp.carved = noSlot, 0, 0", to: "sp.head, sp.used = noSlot, 0"},
+	{name: "slot by the wrong divisor", file: "span.go", from: "(1<<32 + uint64(size) - 1) / uint64(size)", to: "(1 << 32) / uint64(size)"},
+	{name: "Free of an interior byte frees the slot", file: "heap.go", from: "len(sp.recs)) && within == 0 && ", to: "len(sp.recs)) && "},
+	{name: "tail freed without a trace", file: "free.go", from: "*rec = stateLive | within", to: "*rec = stateLive | size"},
+	{name: "part counts the slot", file: "free.go", from: "\t\tp.left -= len(b)\n", to: "\t\tp.left -= len(b) + 1\n"},
+	{name: "part freed twice", file: "free.go", from: "return *w&bits == 0", to: "return *w&bits == 0 || true"},
+	{name: "part does not count", file: "free.go", from: "\t\tp.left -= len(b)\n\t\ts.freed += uint64(len(b))\n", to: "\t\tp.left -= len(b)\n"},
+	{name: "words of a part off by one", file: "free.go", from: "end := min(at&^63+64, to)", to: "end := min(at&^63+63, to)"},
+	{name: "record of a part kept", file: "free.go", from: "\tcase p.left == 0:\n\t\tdelete(h.parts, key)\n", to: "\tcase p.left == 0:\n"},
+	{name: "large free does not count", file: "place.go", from: "\th.freed += uint64(len(b))\n\th.gaveBack(e.c)\n", to: "\th.gaveBack(e.c)\n"},
+	{name: "free across the end of a chunk", file: "place.go", from: "len(e.c.mem)-len(b) {", to: "len(e.c.mem) {"},
+	{name: "limit exceeded", file: "place.go", from: "size > limit-h.mapped-h.leave {", to: "size > limit {"},
+	{name: "no smaller chunk when memory is short", file: "place.go", from: "if err != nil && size > least && errors.Is(err, ErrOutOfMemory) {", to: "if err != nil && size < least && errors.Is(err, ErrOutOfMemory) {"},
+	{name: "empty chunk not counted", file: "place.go", from: "\t\tc.idle = true\n\t\th.nempty++\n", to: "\t\tc.idle = true\n"},
+	{name: "room of a chunk not told", file: "place.go", from: "\tif c != h.last {\n\t\th.fits", to: "\tif c == h.last {\n\t\th.fits"},
+	{name: "larger of the children not kept", file: "chunk.go", from: "fits = max(t.node[i], t.node[i^1])", to: "fits = t.node[i]"},
+	{name: "wrong child", file: "chunk.go", from: "\t\tif t.node[i] < n {\n", to: "\t\tif t.node[i] >= n {\n"},
+	{name: "mapped bytes not restored", file: "reclaim.go", from: "\th.mapped -= len(c.raw)\n", to: ""},
+	{name: "mapping not given back", file: "reclaim.go", from: "\th.dead = append(h.dead, c.raw)\n", to: ""},
+	{name: "refused unmap forgotten", file: "reclaim.go", from: "\t\t\tkept = append(kept, mem)\n", to: ""},
+	{name: "remote frees not reclaimed", file: "reclaim.go", from: "\t\ts.drain()\n", to: ""},
+	{name: "spans not reclaimed", file: "reclaim.go", from: "\t\th.dropSpans(s.takeIdle(true))\n", to: ""},
+	{name: "span taken over without its owner", file: "reclaim.go", from: "\t\t\tsp.owner.Store(s)\n", to: ""},
+	{name: "nothing trimmed by itself", file: "reclaim.go", from: "h.dropEmpty(max(1, h.nempty-low))", to: "h.dropEmpty(h.nempty)"},
+	{name: "count of empty chunks not restored", file: "reclaim.go", from: "\t\t\th.nempty--\n", to: ""},
+	{name: "Reset leaves bytes live", file: "reclaim.go", from: "\th.freed = h.malloced\n", to: ""},
+	{name: "borrow counts", file: "heap.go", from: "\t\th.malloced -= uint64(n)\n", to: ""},
+	{name: "debug: quarantine too short", file: "debug_free.go", from: "d.held > keep &&", to: "d.held > 0 &&"},
+	{name: "debug: damage not looked for", file: "debug_free.go", from: "\t\t\td.report(w.Check(q.from, q.to))\n", to: ""},
+	{name: "sample: slot lost", file: "sample.go", from: "\ts.free = append(s.free, i)\n}", to: "}"},
+}

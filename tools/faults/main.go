@@ -36,7 +36,7 @@ const wanted = 95
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr, slicesOf(placementFaults, growthFaults))
+	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr, join(placementFaults, growthFaults))
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "faults:", err)
@@ -44,8 +44,8 @@ func main() {
 	}
 }
 
-// slicesOf joins the lists, each with the packages whose tests are run.
-func slicesOf(lists ...func() []fault) (all []fault) {
+// join makes one list of several.
+func join(lists ...func() []fault) (all []fault) {
 	for _, list := range lists {
 		all = append(all, list()...)
 	}
