@@ -8,22 +8,6 @@ import (
 // roundUp rounds a size up to whole words.
 func roundUp(n uintptr) uintptr { return (n + word - 1) &^ (word - 1) }
 
-// bump hands out n bytes of the handle's window, or nil: the whole of the fast
-// path. n is a multiple of word and at most maxAlloc.
-func (ac *Allocator) bump(n uintptr) unsafe.Pointer {
-	if ac == nil {
-		return nil
-	}
-	off := ac.off
-	if next := off + n; next <= ac.end {
-		ac.off = next
-		// Safety: [off, next) is free and zero in the chunk at base, which base
-		// keeps alive; off is a multiple of 8, which suits every type.
-		return unsafe.Add(ac.base, off)
-	}
-	return nil
-}
-
 // cell has the size of a T rounded up to words: unlike roundUp, it costs the
 // inliner nothing.
 type cell[T any] struct {
@@ -34,17 +18,23 @@ type cell[T any] struct {
 // slowFunc allocates where bumping is not enough; newSlow makes one per type.
 type slowFunc = func(*Allocator) unsafe.Pointer
 
-// alloc is bump with the way out as a parameter: the compiler counts the call
+// alloc hands out n bytes of the window, or what out finds: the whole of the
+// fast path. n is a positive multiple of word and at most maxAlloc. The way out,
+// which is always elsewhere, is a parameter because the compiler counts the call
 // of a parameter as a third of another call, and so inlines New and the scalars
-// down to the compare and the add. The way out is always elsewhere.
+// down to the compare and the add.
 func alloc(ac *Allocator, n uintptr, out func(*Allocator, uintptr, slowFunc) unsafe.Pointer, slow slowFunc) unsafe.Pointer {
 	if ac != nil && ac.off+n <= ac.end {
 		ac.off += n
-		// Safety: as in bump.
+		// Safety: the n bytes are free and zero in the chunk at base, which base
+		// keeps alive; off is a multiple of 8, which suits every type.
 		return unsafe.Add(ac.base, ac.off-n)
 	}
 	return out(ac, n, slow)
 }
+
+// none is a way out to nowhere, for sizes that only the caller knows.
+func none(*Allocator) unsafe.Pointer { return nil }
 
 // put allocates a T of at most a word that holds v.
 func put[T any](ac *Allocator, v T, slow slowFunc) *T {
@@ -140,7 +130,7 @@ func NewSlice[T any](ac *Allocator, len, cap int) []T {
 	if size == 0 || cap == 0 {
 		return make([]T, len, cap)
 	}
-	if p := (*T)(ac.bump(roundUp(size * uintptr(cap)))); p != nil {
+	if p := (*T)(alloc(ac, roundUp(size*uintptr(cap)), elsewhere, none)); p != nil {
 		return unsafe.Slice(p, cap)[:len]
 	}
 	if s := makeTyped[T](ac, "NewSlice", cap); s != nil {
@@ -234,7 +224,7 @@ func (ac *Allocator) String(v string) *string {
 	if len(v) <= maxAlloc {
 		// One step for the header and the bytes behind it.
 		n := front + roundUp(uintptr(len(v)))
-		p := ac.bump(n)
+		p := alloc(ac, n, elsewhere, none)
 		if p == nil {
 			p = ac.more(n)
 		}

@@ -64,7 +64,7 @@ func (t *table) bump(mark *byte, n uintptr) unsafe.Pointer {
 	key := uintptr(unsafe.Pointer(mark)) >> stackBlockShift
 	if s := &t.slots[key%tableSlots]; atomic.LoadUintptr(&s.key) == key && s.window.off+n <= s.window.end {
 		s.window.off += n
-		// Safety: as in Allocator.bump.
+		// Safety: as in alloc.
 		return unsafe.Add(s.window.base, s.window.off-n)
 	}
 	return nil
