@@ -232,6 +232,7 @@ func eventually(ok func() bool) bool {
 }
 
 func TestG17DroppedPooledAllocators(t *testing.T) {
+	plainOnly(t)
 	pool := backing.NewFaulty(backing.Heap())
 	src := NewChunkPool(pool)
 	for range 300 {

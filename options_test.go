@@ -70,6 +70,7 @@ func (l *limited) Map(size int) ([]byte, error) {
 }
 
 func TestMaxBytesIsNeverExceeded(t *testing.T) {
+	plainOnly(t)
 	eachKind(t, func(t *testing.T, k kind) {
 		for _, limit := range []int{1, 63, 64, 5000, 100_000, 1 << 20, 3<<20 + 17} {
 			src := &limited{backing.NewFaulty(backing.Heap()), t, limit}

@@ -173,6 +173,7 @@ func TestConcurrent(t *testing.T) {
 // effect, and the other is refused or, when the owner's lost update makes it
 // true as well, counted in Raced. No memory is issued twice.
 func TestMisuseFreeAtOnce(t *testing.T) {
+	plainOnly(t)
 	for _, size := range []int{16, 100, 2048, 5000} {
 		t.Run(fmt.Sprint(size), func(t *testing.T) {
 			a := NewScalableMemoryAllocator(1<<20, WithPlacement(SizeClasses))

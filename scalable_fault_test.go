@@ -34,6 +34,7 @@ func program(s *shadow) error {
 // A fault at the k-th call of the source, for every k: a typed error that wraps
 // the errno, no damage, and afterwards the allocator works on.
 func TestFaultAtEachCall(t *testing.T) {
+	plainOnly(t)
 	eachKind(t, func(t *testing.T, k kind) {
 		for _, op := range []backing.Op{backing.OpMap, backing.OpUnmap} {
 			for at := 1; ; at++ {
@@ -71,6 +72,7 @@ func TestFaultAtEachCall(t *testing.T) {
 // One failing call among others: the allocator asks for less, or gives back
 // what is empty and asks again.
 func TestFaultOnce(t *testing.T) {
+	plainOnly(t)
 	eachKind(t, func(t *testing.T, k kind) {
 		for at := 1; at < 12; at++ {
 			src := backing.NewFaulty(backing.Heap())
@@ -103,6 +105,7 @@ func TestCloseReportsWhatTheSourceSays(t *testing.T) {
 
 // A failing Unmap does not make a Malloc fail that could be served.
 func TestFaultyUnmapKeepsTheLimit(t *testing.T) {
+	plainOnly(t)
 	const limit = 4 << 20
 	src := &limited{backing.NewFaulty(backing.Heap()), t, limit}
 	a := NewScalableMemoryAllocator(1<<20, WithBacking(src), WithMaxBytes(limit))
@@ -119,6 +122,7 @@ func TestFaultyUnmapKeepsTheLimit(t *testing.T) {
 
 // After a peak all chunks but one go back by themselves within two seconds.
 func TestMemoryGoesBackByItself(t *testing.T) {
+	plainOnly(t)
 	var all []*shadow
 	var sources []*backing.Faulty
 	for _, k := range kinds() {
@@ -177,6 +181,7 @@ func TestG22BorrowStaysMapped(t *testing.T) {
 }
 
 func TestThousandsOfIdleAllocators(t *testing.T) {
+	plainOnly(t)
 	const count = 5000
 	all := make([]*ScalableMemoryAllocator, count)
 	var before, after runtime.MemStats
@@ -211,6 +216,7 @@ func TestDroppedOnTheHeap(t *testing.T) {
 }
 
 func TestG21DroppedIsUnmapped(t *testing.T) {
+	plainOnly(t)
 	var sources []*backing.Faulty
 	for _, k := range kinds() {
 		src := backing.NewFaulty(backing.Heap())

@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/gomem-go/gomem/backing"
+	"github.com/gomem-go/gomem/internal/check"
 )
 
 // kind is one way to make an allocator.
@@ -64,6 +65,15 @@ func (k kind) make(t testing.TB, opts ...Option) *ScalableMemoryAllocator {
 func shareOut(a *ScalableMemoryAllocator) {
 	for range 1100 {
 		a.Free(a.Malloc(8))
+	}
+}
+
+// plainOnly skips what a debug build does otherwise: it puts zones around blocks,
+// holds back what was freed, and is slow.
+func plainOnly(t *testing.T) {
+	t.Helper()
+	if check.Enabled {
+		t.Skip("not in a debug build")
 	}
 }
 

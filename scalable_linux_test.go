@@ -36,6 +36,7 @@ func mapped(t *testing.T) int {
 }
 
 func TestG20MmapRecycledInEarnest(t *testing.T) {
+	plainOnly(t)
 	before, maps := resident(t), mapped(t)
 	for range 20000 {
 		a := NewScalableMemoryAllocator(16<<10, WithBacking(backing.Mmap()))
@@ -51,6 +52,7 @@ func TestG20MmapRecycledInEarnest(t *testing.T) {
 }
 
 func TestG21MmapDroppedInEarnest(t *testing.T) {
+	plainOnly(t)
 	before := resident(t)
 	for range 200 {
 		a := NewScalableMemoryAllocator(1<<20, WithBacking(backing.Mmap()))
@@ -68,6 +70,7 @@ func TestG21MmapDroppedInEarnest(t *testing.T) {
 // A new allocator, and its first block, touch none of its 16 MiB but what the
 // block is written to.
 func TestMmapCreationTouchesNoPage(t *testing.T) {
+	plainOnly(t)
 	before := resident(t)
 	var all []*ScalableMemoryAllocator
 	for range 20 {
@@ -88,6 +91,7 @@ func TestMmapCreationTouchesNoPage(t *testing.T) {
 
 // After a peak the physical memory is back too.
 func TestMmapPeakGoesBack(t *testing.T) {
+	plainOnly(t)
 	a := NewScalableMemoryAllocator(1<<20, WithBacking(backing.Mmap()))
 	before := resident(t)
 	var all [][]byte

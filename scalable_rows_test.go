@@ -72,6 +72,7 @@ func TestG02FreeRestCutsTheCapacity(t *testing.T) {
 // What is refused although there is room would make the allocator grow: in one
 // chunk of fixed size every request that fits the largest free block is served.
 func TestG05NoFalseGrowth(t *testing.T) {
+	plainOnly(t)
 	eachKind(t, func(t *testing.T, k kind) {
 		if k.exact() {
 			t.Skip("these round requests up, see package offset")
@@ -100,6 +101,7 @@ func TestG05NoFalseGrowth(t *testing.T) {
 // Growth stays close to the load on the pattern of the row: random blocks, up
 // to about 947,000 bytes live.
 func TestG06GrowthFollowsTheLoad(t *testing.T) {
+	plainOnly(t)
 	eachKind(t, func(t *testing.T, k kind) {
 		a := k.make(t)
 		s := newShadow(t, a, 6)
@@ -123,6 +125,7 @@ func TestG06GrowthFollowsTheLoad(t *testing.T) {
 // 65,536 equal blocks, every second one freed: a step count cannot be seen from
 // here, so the structure is verified and the test would not end in time.
 func TestG08EverySecondBlock(t *testing.T) {
+	plainOnly(t)
 	eachKind(t, func(t *testing.T, k kind) {
 		a := k.make(t)
 		blocks := make([][]byte, 65536)
@@ -150,6 +153,7 @@ func TestG08EverySecondBlock(t *testing.T) {
 
 // At a full chunk a pair of Malloc and Free does not map and unmap.
 func TestG09HysteresisAtAFullChunk(t *testing.T) {
+	plainOnly(t)
 	eachKind(t, func(t *testing.T, k kind) {
 		src := backing.NewFaulty(backing.Heap())
 		a := k.make(t, WithBacking(src))
@@ -329,6 +333,7 @@ func TestG37Alignment(t *testing.T) {
 // The chunks that are full cost nothing: growth is found in O(log chunks), and
 // the source is asked once for each chunk.
 func TestG38ManyChunks(t *testing.T) {
+	plainOnly(t)
 	eachKind(t, func(t *testing.T, k kind) {
 		src := backing.NewFaulty(backing.Heap())
 		a := k.make(t, WithBacking(src))
