@@ -108,17 +108,23 @@ func (c *core) allocShared(t *table, n uintptr) unsafe.Pointer {
 func (c *core) refillShared(n uintptr, mark *byte) unsafe.Pointer {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	g := c.granule()
-	if n > g/4 {
+	// Windows grow with what a goroutine takes: what is cut off for it must be
+	// cleared before the next arena, used or not.
+	g, most := c.granule()/4&^(word-1), min(16<<10, c.pool.chunkSize/4)&^(word-1)
+	key := uintptr(unsafe.Pointer(mark)) >> stackBlockShift
+	if s := c.table.find(key); s != nil && s.key == key {
+		g = max(g, min(2*s.window.end, most))
+	}
+	if n > max(g, c.granule())/4 {
 		return c.take(n)
 	}
-	w := c.carve(g)
+	w := c.carve(max(g, n))
 	if w.room() < n {
 		return c.take(n)
 	}
 	p := w.bump(n)
 	// The stack may have moved until here; nothing below calls or moves it.
-	key := uintptr(unsafe.Pointer(mark)) >> stackBlockShift
+	key = uintptr(unsafe.Pointer(mark)) >> stackBlockShift
 	s := c.table.find(key)
 	if s == nil {
 		return p
