@@ -59,8 +59,8 @@ native: ## compile the C program that replays the traces
 vuln: ## known vulnerabilities in what is used (needs the network)
 	go tool -modfile=tools/go.mod govulncheck ./...
 
-mutants: ## change one operator at a time and list the changes no test notices (PKG=./offset)
-	go run -C tools ./mutants $(or $(PKG),./offset)
+mutants: ## put known faults in and see that tests notice (PKG=./offset: change its operators instead)
+	$(if $(PKG),go run -C tools ./mutants $(PKG),go run -C tools ./faults)
 
 soak: ## the long form of the load tests
 	cd bench && GOMEM_SOAK=10m go test -run Soak -timeout 30m -v .
