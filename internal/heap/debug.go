@@ -71,12 +71,11 @@ func newDebugger(h *Heap, cfg *Debug) *debugger {
 		d.pages = backing.Mmap(backing.GuardPages())
 		runtime.AddCleanup(h, (*debugger).drop, d)
 	}
-	d.forget()
 	return d
 }
 
 func (d *debugger) forget() {
-	d.blocks, d.all = make(map[uintptr][]*watched), make(map[*watched]struct{})
+	d.blocks, d.all = nil, nil
 	d.queue, d.held, d.borrowed = nil, 0, nil
 }
 
@@ -215,6 +214,9 @@ func (w *watched) pagesOf(visit func(page uintptr)) {
 }
 
 func (d *debugger) enter(w *watched) {
+	if d.all == nil {
+		d.blocks, d.all = make(map[uintptr][]*watched), make(map[*watched]struct{})
+	}
 	d.all[w] = struct{}{}
 	w.pagesOf(func(page uintptr) { d.blocks[page] = append(d.blocks[page], w) })
 }
