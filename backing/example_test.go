@@ -125,3 +125,38 @@ func ExampleFaulty() {
 	// 1 4096
 	// <nil> unmap 4096 bytes: not a mapping
 }
+
+func ExampleFaulty_FailFrom() {
+	src := backing.NewFaulty(backing.Heap())
+	full := errors.New("quota")
+	src.FailFrom(backing.OpMap, 2, full) // the first Map works, no other does
+	mem, err := src.Map(64)
+	fmt.Println(len(mem), err)
+	for range 2 {
+		_, err = src.Map(64)
+		fmt.Println(errors.Is(err, full), errors.Is(err, backing.ErrOutOfMemory))
+	}
+	fmt.Println(src.Calls(backing.OpMap))
+	// Output:
+	// 64 <nil>
+	// true true
+	// true true
+	// 3
+}
+
+func ExampleFaulty_Release() {
+	src := backing.NewFaulty(backing.Mmap())
+	mem, err := src.Map(src.PageSize())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	src.Fail(backing.OpRelease, 1, errors.New("not now"))
+	fmt.Println(src.Release(mem))
+	fmt.Println(src.Release(mem), src.Calls(backing.OpRelease))
+	fmt.Println(src.Unmap(mem))
+	// Output:
+	// Release 1 fails on request: not now
+	// <nil> 2
+	// <nil>
+}

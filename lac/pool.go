@@ -68,15 +68,17 @@ type shard struct {
 	_        [0]atomic.Uint64 // aligns the counters on 32-bit machines
 	gets     uint64
 	releases uint64
-	lock     shardLock
-	idle     int
-	next     uint    // handle of the slab to use next
-	last     uintptr // address of the handle lent last, only compared
-	born     uint32  // epoch of the slab
-	slab     *[slabLen]Allocator
-	cores    [shardCores]*core
-	inbox    atomic.Pointer[returned]
-	_        [64]byte // keeps two shards off one cache line
+	//lint:ignore U1000 only the portable form locks
+	lock shardLock
+
+	idle  int
+	next  uint    // handle of the slab to use next
+	last  uintptr // address of the handle lent last, only compared
+	born  uint32  // epoch of the slab
+	slab  *[slabLen]Allocator
+	cores [shardCores]*core
+	inbox atomic.Pointer[returned]
+	_     [64]byte // keeps two shards off one cache line
 }
 
 // shards is one shard per processor.

@@ -86,3 +86,19 @@ func ExampleAllocator() {
 	// 0 -1 <nil> <nil>
 	// 0 -1 <nil> <nil>
 }
+
+func ExampleSingleTree_Reset() {
+	a := offset.NewSingleTree(100)
+	a.Allocate(60)
+	a.Reset()
+	fmt.Println(a.FreeBytes(), a.Allocate(100))
+	// Output: 100 0
+}
+
+func ExampleTwoTree_Reset() {
+	a := offset.NewTwoTree(100)
+	a.Allocate(60)
+	a.Reset()
+	fmt.Println(a.FreeBytes(), a.Allocate(100))
+	// Output: 100 0
+}

@@ -177,3 +177,11 @@ func ExampleTLSF_At() {
 	// [0,100) true
 	// [100,4096) false
 }
+
+func ExampleTLSF_Reset() {
+	t := offset.NewTLSF(4096, 64)
+	t.Allocate(100)
+	t.Reset()
+	fmt.Println(t.FreeBytes(), t.Fits())
+	// Output: 4096 4096
+}

@@ -9,7 +9,9 @@ import (
 // current span and the others with free slots. Only a goroutine that is pinned
 // to the P touches it, or the holder of Heap.mu while the heap is paused.
 type shard struct {
+	//lint:ignore U1000 only the portable form locks
 	shardLock
+
 	// Bytes requested and given back through this shard, and frees that lost to
 	// a free of the same slot at the same time. Read by others, who may see a
 	// value a few operations old; in front, where 32-bit systems align them.

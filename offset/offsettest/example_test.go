@@ -118,3 +118,11 @@ func ExampleFaults() {
 		})
 	}
 }
+
+func ExampleOracle_OneOwner() {
+	o := offsettest.NewOracle(100)
+	o.Allocate(0, 40)
+	o.Allocate(40, 40)
+	fmt.Println(o.Live(30, 20), o.OneOwner(30, 20), o.OneOwner(30, 10))
+	// Output: true false true
+}
