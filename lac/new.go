@@ -60,9 +60,17 @@ func newSlow[T any](ac *Allocator) unsafe.Pointer {
 		return unsafe.Pointer(new(T))
 	}
 	if c := ac.core; c != nil && c.typed != nil {
-		if !c.multi {
-			if p := c.typed.bump(typeID[T](), c); p != nil {
-				return p
+		if id := typeID[T](); !c.multi && c.debug == nil {
+			if s := *c.typed.cached(id); s != nil && s.typ == id {
+				var p unsafe.Pointer
+				if s.pointers {
+					p = s.bump()
+				} else {
+					p = c.cur.bump(roundUp(size))
+				}
+				if p != nil {
+					return p
+				}
 			}
 		}
 	} else if p := ac.more(roundUp(size)); p != nil {

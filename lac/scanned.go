@@ -46,22 +46,15 @@ func typeID[T any]() unsafe.Pointer {
 // cached is where the slab of a type is remembered.
 func (t *typedSpace) cached(id unsafe.Pointer) **slab { return &t.cache[uintptr(id)>>5%64] }
 
-// bump hands out one zeroed element of a type that was used before, or nil. The
-// caller has the core to itself.
-func (t *typedSpace) bump(id unsafe.Pointer, c *core) unsafe.Pointer {
-	s := *t.cached(id)
-	if s == nil || s.typ != id || c.debug != nil {
-		return nil
-	}
-	if !s.pointers {
-		return c.cur.bump(roundUp(s.size))
-	}
+// bump hands out one zeroed element of a type with pointers, or nil. The caller
+// has the core to itself.
+func (s *slab) bump() unsafe.Pointer {
 	if s.end-s.off < s.size {
 		return nil
 	}
-	p := unsafe.Add(s.base, s.off)
 	s.off += s.size
-	return p
+	// Safety: the element lies in the block at base.
+	return unsafe.Add(s.base, s.off-s.size)
 }
 
 // slabOf returns the slab of T, made at the first use. The caller has the core
