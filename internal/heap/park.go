@@ -48,7 +48,9 @@ func (h *Heap) park(c *chunk, off, n int) (done bool, err error) {
 	if p == nil || c.tlsf == nil {
 		return false, nil
 	}
-	if size, ok := c.tlsf.BlockSize(off); !ok || size != n {
+	// What is left of a block whose head was freed starts anywhere; the next
+	// request wants alignment.
+	if size, ok := c.tlsf.BlockSize(off); !ok || size != n || off&(c.tlsf.Granule()-1) != 0 {
 		return false, nil
 	}
 	was := *p
