@@ -47,7 +47,12 @@ func put[T any](ac *Allocator, v T, slow slowFunc) *T {
 // the arena is released; it comes from the Go heap when ac is nil or was
 // released (reported as [ErrReleased]). O(1): one compare and one add, inlined.
 func New[T any](ac *Allocator) *T {
-	return (*T)(alloc(ac, max(unsafe.Sizeof(cell[T]{}), word), elsewhere, newSlow[T]))
+	return (*T)(alloc(ac, max(unsafe.Sizeof(cell[T]{}), word), elsewhere, func(ac *Allocator) unsafe.Pointer {
+		if ac == nil {
+			return unsafe.Pointer(new(T))
+		}
+		return newSlow[T](ac)
+	}))
 }
 
 // newSlow serves New when the window cannot: scanned arenas, the end of a
@@ -115,9 +120,12 @@ func NewFrom[T any](ac *Allocator, src *T) *T {
 	return p
 }
 
-// NewEnum allocates a T that holds v. O(1).
+// NewEnum allocates a T that holds v. O(1), inlined.
 func NewEnum[T any](ac *Allocator, v T) *T {
-	p := (*T)(alloc(ac, max(unsafe.Sizeof(cell[T]{}), word), elsewhere, newSlow[T]))
+	// A literal costs the inliner less than the name of a generic function.
+	p := (*T)(alloc(ac, max(unsafe.Sizeof(cell[T]{}), word), elsewhere, func(ac *Allocator) unsafe.Pointer {
+		return newSlow[T](ac)
+	}))
 	*p = v
 	return p
 }

@@ -193,8 +193,7 @@ func (p *AllocatorPool) Get() *Allocator {
 			l.base, l.core = nil, nil
 		} else if s.idle > 0 {
 			s.idle--
-			c = s.cores[s.idle]
-			s.cores[s.idle] = nil
+			c, s.cores[s.idle] = s.cores[s.idle], nil
 		} else {
 			unpin(s)
 			return p.getSlow()
@@ -246,8 +245,8 @@ func (s *shard) handle(epoch uint32) *Allocator {
 	return nil
 }
 
-// reap takes the core that a released handle kept into the idle ones, or leaves
-// it to the collector if they are full. The caller is pinned at s.
+// reap makes the core that a released handle kept idle, or the collector's if too
+// many are. The caller is pinned at s.
 func (s *shard) reap(h *Allocator) {
 	if atomic.LoadInt32(&h.refs) != 0 || h.core == nil || !h.core.plain {
 		return
@@ -355,8 +354,7 @@ func (p *AllocatorPool) retire(c *core) {
 	}
 	s := p.pinned()
 	if s.idle < len(s.cores) {
-		c.home = s
-		s.cores[s.idle] = c
+		c.home, s.cores[s.idle] = s, c
 		s.idle++
 		unpin(s)
 		return
