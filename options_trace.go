@@ -12,9 +12,10 @@ import (
 //
 // The trace has one operation for each block and one for its free, in the order
 // in which memory changed hands. The format knows whole blocks alone: one that
-// is freed in parts is written as freed with its last byte. What is refused or
-// fails is not in it, nor is what is borrowed; alignment is not either. Recycle
-// frees all that is live.
+// is freed in parts is written as freed with its last byte, and until then as
+// live at its full length, also after FreeRest. What is refused or fails is not
+// in it, nor is what is borrowed; alignment is not either. Recycle frees all
+// that is live.
 //
 // Writes are buffered: Close writes out the rest and returns the first error of
 // w, after which nothing more was written. An allocator that is not closed
@@ -24,8 +25,8 @@ import (
 // A recorded allocator places every block in its chunks, not in slots, and all
 // operations share a lock, which is held while w is written to: w must not use
 // the allocator, nor may the function of WithMisuse when it is told of damage
-// that WithDebug found. A live block takes some 30 bytes more. nil changes
-// nothing.
+// that WithDebug found. A live block takes up to 100 bytes more. nil
+// changes nothing.
 func WithTrace(w io.Writer) Option {
 	return func(s *settings) {
 		if w != nil {
