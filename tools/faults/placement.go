@@ -13,8 +13,8 @@ func placementFaults() []fault {
 }
 
 var tlsfFaults = []fault{
-	{name: "tlsf: split off by one", file: "tlsf.go", from: "cut := s + need", to: "cut := s + need + 1"},
-	{name: "tlsf: Allocate does not count", file: "tlsf.go", from: "\tt.free -= size\n\tif rest == freeBit {", to: "\tif rest == freeBit {"},
+	{name: "tlsf: split off by one", file: "tlsf.go", from: "t.spare, s+need\n", to: "t.spare, s+need+1\n"},
+	{name: "tlsf: Allocate does not count", file: "tlsf.go", from: "\tt.free -= size\n\tlive :=", to: "\tlive :="},
 	{name: "tlsf: rest is not a start", file: "tlsf.go", from: "\tt.starts.set(uint(cut))\n", to: ""},
 	{name: "tlsf: rest keeps its class", file: "tlsf.go", from: "freeBit)); d != c {", to: "freeBit)); d > c {"},
 	{name: "tlsf: Reset keeps the holes", file: "tlsf.go", from: "\tt.holes = nil\n", to: ""},
@@ -29,8 +29,8 @@ var tlsfFaults = []fault{
 	{name: "tlsf: stale tag is believed", file: "tlsf_free.go", from: "n.start != uint32(g) || uint(start)", to: "uint(start)"},
 	{name: "tlsf: cut forgets that the tail is joined", file: "tlsf_free.go", from: "n.prev & (slackBits | joinRight)", to: "n.prev & slackBits"},
 	{name: "tlsf: Resize does not count", file: "tlsf_free.go", from: "\tt.free -= newSize - size\n", to: ""},
-	{name: "tlsf: summary bit not cleared", file: "tlsf_index.go", from: "t.summary &^= 1 << (w & 31)", to: "t.summary |= 1 << (w & 31)"},
-	{name: "tlsf: wrong list bit cleared", file: "tlsf_index.go", from: "t.lists[w&15] &^= 1 << (c & 63)", to: "t.lists[w&15] &^= 1 << (c & 31)"},
+	{name: "tlsf: summary bit not cleared", file: "tlsf_index.go", from: "\tt.summary &^= uint(bit(m == 0)) << w\n", to: ""},
+	{name: "tlsf: wrong list bit cleared", file: "tlsf_index.go", from: "bit(prev == next) << (prev & 63)", to: "bit(prev == next) << (prev & 31)"},
 	{name: "tlsf: search skips a word", file: "tlsf_index.go", from: "w := c>>6 + 1", to: "w := c>>6 + 2"},
 	{name: "tlsf: Find takes too small a class", file: "tlsf_index.go", from: "uint) uint {\n\tc := tlsfClass(q) + 1", to: "uint) uint {\n\tc := tlsfClass(q)"},
 	{name: "tlsf: wrong bit cleared above", file: "tlsf_index.go", from: "level[g>>6] &^= 1 << (g & 63)", to: "level[g>>6] &^= 1 << (g & 31)"},
