@@ -42,7 +42,7 @@ type Placement int
 
 const (
 	// SizeClasses is the default, unless the build tag twotree makes TwoTree
-	// that: blocks up to 2 KiB come from slots of 48 size
+	// that: blocks up to 4 KiB come from slots of 56 size
 	// classes, through caches of which each processor has its own, and larger
 	// ones from TLSF. Aligned to 16 bytes; O(1).
 	SizeClasses Placement = iota

@@ -160,7 +160,7 @@ func TestWithMisuseMayCallBack(t *testing.T) {
 }
 
 func TestAllocatorIsSmall(t *testing.T) {
-	if size := unsafe.Sizeof(ScalableMemoryAllocator{}); size > 900 {
+	if size := unsafe.Sizeof(ScalableMemoryAllocator{}); size > 512 {
 		t.Errorf("an allocator takes %d bytes", size)
 	}
 }

@@ -21,7 +21,7 @@ import (
 // in any order, to the byte. A free of what is not live is refused: Free
 // returns false, nothing changes, the event is counted and reported to
 // [WithMisuse]. What is freed in parts is reusable at once in blocks above
-// 2 KiB, except for less than 64 bytes at each end of a freed range; a smaller
+// 4 KiB, except for less than 64 bytes at each end of a freed range; a smaller
 // block comes back as a whole with its last byte.
 //
 // A nil *ScalableMemoryAllocator is valid: it allocates from the Go heap and

@@ -5,16 +5,16 @@
 //
 // # Layers
 //
-//	n <= 2 KiB                                  n > 2 KiB, and small blocks of
+//	n <= 4 KiB                                  n > 4 KiB, and small blocks of
 //	  |                                         a heap that has had few of them
 //	shard, one for each P            shard.go     |
-//	  current span of each of 48 classes          |
+//	  current span of each of 56 classes          |
 //	  | none has a free slot                      |
 //	  spans with free slots, then what others     |
 //	  freed in this shard's spans                 |
 //	  | none, either                              |
 //	--|------------ Heap.mu ----------------------|----------------------------
-//	  a new span: 16 KiB, aligned    place.go     |
+//	  a new span: 32 KiB, aligned    place.go     |
 //	  |                                           |
 //	  +-------------------+-----------------------+
 //	                      |
@@ -67,7 +67,7 @@
 // # Accounting
 //
 //	span    used + slots on the free list + (slots - carved) == slots
-//	chunk   free bytes of the placement + 16 KiB × spans + bytes of blocks, those
+//	chunk   free bytes of the placement + 32 KiB × spans + bytes of blocks, those
 //	        of parked ones included == size
 //	heap    Malloced - Freed == live bytes of slots + live bytes of blocks
 //

@@ -53,13 +53,13 @@ type Heap struct {
 	chunks []*chunk
 	parked parking
 	fits   tourney
-	last   *chunk // the one that placed the last block; fits does not know what it has
-	mapped int    // bytes of all chunks
-	peak   int    // most of mapped
-	nempty int    // chunks without a block
-	low    int    // least of nempty since the last tick
-	solo   int    // small blocks placed without spans, for deciding when to share out
-	spare  [classes]*span
+	last   *chunk            // the one that placed the last block; fits does not know what it has
+	mapped int               // bytes of all chunks
+	peak   int               // most of mapped
+	nempty int               // chunks without a block
+	low    int               // least of nempty since the last tick
+	solo   int               // small blocks placed without spans, for deciding when to share out
+	spare  *[classes]*span   // lists of spans that are placed nowhere; nil before the heap is shared out
 	parts  map[uintptr]*part // slots in state part, by address
 	lent   *chunk            // where the last Borrow is that no slot serves; until the next block is placed
 	dead   [][]byte          // mappings that unlock gives back
@@ -310,7 +310,7 @@ func (h *Heap) borrowSlow(n int) []byte {
 
 // shareOut decides whether small blocks come from spans, and prepares for it.
 // A heap with few small blocks places them in its chunks: it may be one of
-// thousands, and spans take 16 KiB for each class.
+// thousands, and spans take 32 KiB for each class.
 func (h *Heap) shareOut() bool {
 	const enough = 1024 // small blocks
 	if h.set != nil {
@@ -319,6 +319,9 @@ func (h *Heap) shareOut() bool {
 	h.solo++
 	if !h.cfg.Spans || h.solo < enough {
 		return false
+	}
+	if h.spare == nil {
+		h.spare = new([classes]*span)
 	}
 	set := make(shardSet, shardCount())
 	for i := range set {

@@ -10,7 +10,7 @@ import (
 // the next request of the same size. Reading into a fresh buffer of the same
 // size again and again costs no cut and no merge then. There is one place for
 // each power of two above maxSmall, so a free knows where its double would be.
-type parking [5]parkedBlock
+type parking [4]parkedBlock
 
 type parkedBlock struct {
 	c   *chunk // nil: nothing parked
