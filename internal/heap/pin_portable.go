@@ -78,8 +78,8 @@ func pinIndex() int {
 func (h *Heap) barrier(set *shardSet) {
 	for _, s := range *set {
 		if s != noShard {
-			//lint:ignore SA2001 waiting for the holder is the point
 			s.Lock()
+			//lint:ignore SA2001 waiting for the holder is the point
 			s.Unlock()
 		}
 	}
