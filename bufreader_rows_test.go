@@ -225,10 +225,19 @@ func TestMonibucaRows(t *testing.T) {
 				t.Fatalf("%d bytes are still taken", n)
 			}
 		}
+	})
+	t.Run("M-16", func(t *testing.T) {
+		mem := NewScalableMemoryAllocator(1 << 20)
+		defer mem.Close()
+		if !mem.Free(nil) || !mem.Free(mem.Malloc(0)) {
+			t.Error("an empty slice was refused")
+		}
 		var none *ScalableMemoryAllocator
-		for _, a := range []*ScalableMemoryAllocator{mem, none} { // M-16
-			a.Free(nil)
-			a.Free(a.Malloc(0))
+		if none.Free(nil) || none.Free(none.Malloc(0)) {
+			t.Error("no allocator freed something")
+		}
+		if s := mem.Stats(); s.Refused != 0 || s.Malloced != 0 || s.Freed != 0 {
+			t.Errorf("frees of nothing counted: %+v", s)
 		}
 	})
 	t.Run("M-17", func(t *testing.T) {
