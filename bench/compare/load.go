@@ -17,10 +17,6 @@ type LoadRow struct {
 	// Ns is wall time over all allocations of all goroutines, so with perfect
 	// sharing two goroutines take half of what one takes.
 	Ns float64
-
-	// Held is the most memory mapped over the most bytes live, by GoMem's own
-	// statistics; 0 for allocators that have none.
-	Held float64
 }
 
 // Load runs l with each number of goroutines on each allocator named, passes
@@ -39,12 +35,11 @@ func Load(ctx context.Context, l load.Load, names []string, goroutines []int, op
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			took, held, err := loadTurn(l, rows[i], ops)
+			took, err := loadTurn(l, rows[i], ops)
 			if err != nil {
 				return nil, err
 			}
 			ns[i] = append(ns[i], took)
-			rows[i].Held = max(rows[i].Held, held)
 		}
 	}
 	for i := range rows {
@@ -53,24 +48,14 @@ func Load(ctx context.Context, l load.Load, names []string, goroutines []int, op
 	return rows, nil
 }
 
-func loadTurn(l load.Load, row LoadRow, ops int) (ns, held float64, err error) {
+func loadTurn(l load.Load, row LoadRow, ops int) (ns float64, err error) {
 	a, stop := load.New(row.Impl)
 	if a == nil {
-		return 0, 0, fmt.Errorf("no allocator %q", row.Impl)
+		return 0, fmt.Errorf("no allocator %q", row.Impl)
 	}
 	defer stop()
-	peakLive := 0
-	note := func() {}
-	g, ours := a.(load.Gomem)
-	if ours {
-		note = func() { peakLive = max(peakLive, g.A.Stats().Live) }
-	}
-	l.Run(a, row.Goroutines, ops, note)
+	l.Run(a, row.Goroutines, ops, func() {})
 	start := time.Now()
 	n := l.Run(a, row.Goroutines, ops, func() {})
-	ns = float64(time.Since(start).Nanoseconds()) / float64(n)
-	if ours && peakLive > 0 {
-		held = float64(g.A.Stats().PeakBacking) / float64(peakLive)
-	}
-	return ns, held, nil
+	return float64(time.Since(start).Nanoseconds()) / float64(n), nil
 }

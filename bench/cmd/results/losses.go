@@ -12,7 +12,6 @@ import (
 const (
 	overNative    = 1.3 // of mimalloc, on each trace
 	ofPublished   = 0.5 // of each published row
-	overRead      = 1.35
 	smallMean     = 256 // bytes: below, more backing is allowed
 	backingSmall  = 1.5
 	backing       = 1.25
@@ -84,9 +83,6 @@ func loadLosses(rows []compare.LoadRow) []string {
 	load := rows[0].Load
 	if gain := ours[1].Ns / ours[2].Ns; (load == "larson" || load == "mstress") && gain < twoGoroutines {
 		all = append(all, fmt.Sprintf("load %s: two goroutines do %.2f × the work of one, goal %.1f", load, gain, twoGoroutines))
-	}
-	if held := ours[1].Held; load == "short-read" && held > overRead {
-		all = append(all, fmt.Sprintf("load %s: %.2f × the bytes held are mapped, goal %.2f", load, held, overRead))
 	}
 	return all
 }

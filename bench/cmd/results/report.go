@@ -106,7 +106,7 @@ func name(impl string) string {
 }
 
 func (r *results) writeLoads(p *printer) {
-	p.f("## Loads\n\nns per allocation by the wall clock, over all goroutines: twice as many on two cores take half, at best. Parameters are in\n`load/`. \"held\" is the most memory mapped over the most bytes live.\n\n")
+	p.f("## Loads\n\nns per allocation by the wall clock, over all goroutines: twice as many on two cores take half, at best. Parameters are in\n`load/`.\n\n")
 	for _, rows := range r.Loads {
 		if len(rows) == 0 {
 			continue
@@ -115,20 +115,13 @@ func (r *results) writeLoads(p *printer) {
 		for _, g := range goroutines {
 			p.f(" %d goroutines |", g)
 		}
-		p.f(" 1 → 2 | held |\n|---|%s---:|---:|\n", strings.Repeat("---:|", len(goroutines)))
+		p.f(" 1 → 2 |\n|---|%s---:|\n", strings.Repeat("---:|", len(goroutines)))
 		for i := 0; i+len(goroutines) <= len(rows); i += len(goroutines) {
 			p.f("| %s |", name(rows[i].Impl))
-			held := 0.0
 			for _, row := range rows[i : i+len(goroutines)] {
 				p.f(" %.0f |", row.Ns)
-				held = max(held, row.Held)
 			}
-			p.f(" %.2f × |", rows[i].Ns/rows[i+1].Ns)
-			if held > 0 {
-				p.f(" %.2f |\n", held)
-			} else {
-				p.f(" |\n")
-			}
+			p.f(" %.2f × |\n", rows[i].Ns/rows[i+1].Ns)
 		}
 		p.f("\n")
 	}
