@@ -103,7 +103,7 @@ func (h *Heap) freeSlot(sp *span, addr uintptr, b []byte) (err error, done bool)
 }
 
 // awaitShards waits while the heap is paused and makes a shard for a P that
-// has none; false if the heap has no spans any more.
+// has none.
 func (h *Heap) awaitShards() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

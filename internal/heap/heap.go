@@ -46,26 +46,27 @@ type Heap struct {
 	debug   *debugger     // nil but in debug mode
 	sampler *sampler      // nil but with a sampled guard
 
-	mu     sync.Mutex
-	closed bool
-	timer  bool // a tick is on its way
-	set    *shardSet
-	chunks []*chunk
-	parked parking
-	fits   tourney
-	last   *chunk            // the one that placed the last block; fits does not know what it has
-	mapped int               // bytes of all chunks
-	peak   int               // most of mapped
-	nempty int               // chunks without a block
-	low    int               // least of nempty since the last tick
-	solo   int               // small blocks placed without spans, for deciding when to share out
-	spare  *[classes]*span   // lists of spans that are placed nowhere; nil before the heap is shared out
-	parts  map[uintptr]*part // slots in state part, by address
-	lent   *chunk            // where the last Borrow is that no slot serves; until the next block is placed
-	dead   [][]byte          // mappings that unlock gives back
-	stuck  [][]byte          // mappings that the source would not take back, for another try
-	leave  int               // bytes of both, which still count towards the limit
-	maps   *mappings         // all of them
+	mu        sync.Mutex
+	closed    bool
+	timer     bool // a tick is on its way
+	set       *shardSet
+	chunks    []*chunk
+	parked    parking
+	fits      tourney
+	last      *chunk            // the one that placed the last block; fits does not know what it has
+	mapped    int               // bytes of all chunks
+	peak      int               // most of mapped
+	nempty    int               // chunks without a block
+	low       int               // least of nempty since the last tick
+	reclaimed uint64            // malloced at the last reclaim
+	solo      int               // small blocks placed without spans, for deciding when to share out
+	spare     *[classes]*span   // lists of spans that are placed nowhere; nil before the heap is shared out
+	parts     map[uintptr]*part // slots in state part, by address
+	lent      *chunk            // where the last Borrow is that no slot serves; until the next block is placed
+	dead      [][]byte          // mappings that unlock gives back
+	stuck     [][]byte          // mappings that the source would not take back, for another try
+	leave     int               // bytes of both, which still count towards the limit
+	maps      *mappings         // all of them
 
 	// Bytes requested and given back under mu: large blocks, and small ones
 	// before the heap is shared out.

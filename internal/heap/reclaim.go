@@ -25,9 +25,15 @@ func (h *Heap) resume() {
 }
 
 // reclaimWorthwhile says whether so much of the mapped memory is neither in
-// use nor free in the chunks that the shards must hold it. Under mu.
+// use nor free in the chunks that the shards must hold it, and so much was
+// allocated since the last time that this one is paid for. A load that needs its
+// spans again at once has the heap grow instead. Under mu.
 func (h *Heap) reclaimWorthwhile() bool {
 	if h.set == nil {
+		return false
+	}
+	total, freed := h.totals()
+	if total-h.reclaimed < uint64(h.mapped/2) {
 		return false
 	}
 	free := 0
@@ -36,7 +42,6 @@ func (h *Heap) reclaimWorthwhile() bool {
 			free += c.place.FreeBytes()
 		}
 	}
-	total, freed := h.totals()
 	slack := h.mapped - free - int(total-freed)
 	return slack > max(idleLimit*spanSize, h.mapped/8)
 }
@@ -51,6 +56,7 @@ func (h *Heap) reclaim() {
 	if h.set == nil {
 		return
 	}
+	h.reclaimed, _ = h.totals()
 	unpin(h.pinLocked())
 	me := (*h.set)[pinIndex()%len(*h.set)]
 	h.pause()

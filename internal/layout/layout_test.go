@@ -77,20 +77,19 @@ func readSources(t *testing.T) []source {
 // layers says, for a folder, which folders of this module the packages in it
 // may import. The longest prefix counts.
 var layers = map[string][]string{
-	".":                {"offset", "backing", "internal"},
-	"internal":         {"internal", "offset", "backing"},
-	"internal/check":   {},
-	"internal/xunsafe": {},
-	"offset":           {"offset", "internal/check"},
-	"backing":          {"backing", "internal/check", "internal/xunsafe"},
-	"lac":              {"lac", "backing", "internal/check", "internal/xunsafe"},
-	"tlsf":             {"tlsf", "offset", "backing", "internal/check", "internal/xunsafe"},
-	"gomemtest":        {"."},
-	"cmd":              {".", "cmd", "offset", "backing", "lac", "tlsf", "internal"},
-	"examples":         {".", "examples", "offset", "backing", "lac", "tlsf"},
-	"bench":            {".", "bench", "offset", "backing", "lac", "tlsf", "internal", "cmd"},
-	"adapter":          {".", "adapter", "offset", "backing", "lac", "tlsf"},
-	"tools":            {},
+	".":              {"offset", "backing", "internal"},
+	"internal":       {"internal", "offset", "backing"},
+	"internal/check": {},
+	"offset":         {"offset", "internal/check"},
+	"backing":        {"backing", "internal/check"},
+	"lac":            {"lac", "backing", "internal/check"},
+	"tlsf":           {"tlsf", "offset", "backing", "internal/check"},
+	"gomemtest":      {"."},
+	"cmd":            {".", "cmd", "offset", "backing", "lac", "tlsf", "internal"},
+	"examples":       {".", "examples", "offset", "backing", "lac", "tlsf"},
+	"bench":          {".", "bench", "offset", "backing", "lac", "tlsf", "internal", "cmd"},
+	"adapter":        {".", "adapter", "offset", "backing", "lac", "tlsf"},
+	"tools":          {},
 }
 
 // testLayers says what tests may import on top of that.
