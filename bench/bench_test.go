@@ -5,9 +5,12 @@ package bench
 
 import (
 	"path/filepath"
+	"slices"
 	"testing"
 
+	"github.com/gomem-go/gomem/bench/arenas"
 	"github.com/gomem-go/gomem/bench/compare"
+	"github.com/gomem-go/gomem/bench/reading"
 	"github.com/gomem-go/gomem/bench/rival"
 	"github.com/gomem-go/gomem/bench/rows"
 	"github.com/gomem-go/gomem/internal/trace"
@@ -32,6 +35,28 @@ func runRows(b *testing.B, all []rows.Row) {
 
 func BenchmarkReference(b *testing.B) { runRows(b, rows.References()) }
 func BenchmarkRows(b *testing.B)      { runRows(b, rows.All()) }
+
+// runCases runs each way of each case, named so that benchstat makes columns of
+// the ways.
+func runCases(b *testing.B, cases []rows.Case) {
+	for _, c := range cases {
+		for _, way := range c.Ways {
+			b.Run("op="+c.Op+"/impl="+way.Name, func(b *testing.B) {
+				loop, stop := way.Start()
+				defer stop()
+				loop(1)
+				b.ReportAllocs()
+				b.ResetTimer()
+				loop(b.N)
+				b.StopTimer()
+			})
+		}
+	}
+}
+
+func BenchmarkReader(b *testing.B)    { runCases(b, reading.Cases()) }
+func BenchmarkScenarios(b *testing.B) { runCases(b, reading.Scenarios()) }
+func BenchmarkArena(b *testing.B)     { runCases(b, append(arenas.Cases(), arenas.Together()...)) }
 
 func readTraces(tb testing.TB) map[string]*trace.Trace {
 	tb.Helper()
@@ -94,6 +119,31 @@ func TestRowsRun(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestCasesRun(t *testing.T) {
+	for _, cases := range [][]rows.Case{reading.Cases(), reading.Scenarios(), arenas.Cases(), arenas.Together()} {
+		for _, c := range cases {
+			for _, way := range c.Ways {
+				t.Run(c.Op+"/"+way.Name, func(t *testing.T) {
+					loop, stop := way.Start()
+					defer stop()
+					for _, n := range []int{0, 1, 2, 150} {
+						loop(n)
+					}
+				})
+			}
+			for _, g := range c.Goals {
+				if !has(c, g.Way) || g.Than != "" && !has(c, g.Than) {
+					t.Errorf("%s: a goal of %q over %q, one of which nobody measures", c.Op, g.Way, g.Than)
+				}
+			}
+		}
+	}
+}
+
+func has(c rows.Case, way string) bool {
+	return slices.ContainsFunc(c.Ways, func(w rows.Way) bool { return w.Name == way })
 }
 
 func TestUnknownReplayer(t *testing.T) {

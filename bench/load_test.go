@@ -22,7 +22,7 @@ func BenchmarkLoad(b *testing.B) {
 				b.Run(fmt.Sprintf("load=%s/impl=%s/goroutines=%d", l.Name, impl, goroutines), func(b *testing.B) {
 					a, stop := load.New(impl)
 					defer stop()
-					n := l.Run(a, goroutines, b.N, func() {})
+					n := l.Run(a, goroutines, b.N)
 					b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n), "ns/malloc")
 				})
 			}
@@ -114,17 +114,18 @@ func TestShortLivedOwnersLeaveNothing(t *testing.T) {
 // TestForeignFreesHoldLittle: where every block is freed by another goroutine
 // than its own, no more than twice the bytes in flight and a chunk are mapped.
 func TestForeignFreesHoldLittle(t *testing.T) {
-	a, stop := load.New("gomem")
-	defer stop()
 	for _, l := range load.All() {
-		if l.Name == "xmalloc" {
-			l.Run(a, 4, 1_000_000, func() {})
+		if l.Name != "xmalloc" {
+			continue
 		}
-	}
-	// Two pairs, with four batches each on their way and one at either end.
-	const inFlight = 2 * 6 * 4096 * 64
-	s := a.(load.Gomem).A.Stats()
-	if most := 2*inFlight + s.Backing/max(s.Chunks, 1); s.PeakBacking > most {
-		t.Errorf("%d bytes were mapped for %d in flight: %+v", s.PeakBacking, inFlight, s)
+		rows, err := compare.Held(t.Context(), l, []int{2, 4}, 1_000_000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range rows {
+			if row.PeakBacking > 2*row.PeakLive+row.Chunk {
+				t.Errorf("%d bytes were mapped for %d in flight: %+v", row.PeakBacking, row.PeakLive, row)
+			}
+		}
 	}
 }

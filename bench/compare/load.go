@@ -54,8 +54,8 @@ func loadTurn(l load.Load, row LoadRow, ops int) (ns float64, err error) {
 		return 0, fmt.Errorf("no allocator %q", row.Impl)
 	}
 	defer stop()
-	l.Run(a, row.Goroutines, ops, func() {})
+	l.Run(a, row.Goroutines, ops)
 	start := time.Now()
-	n := l.Run(a, row.Goroutines, ops, func() {})
+	n := l.Run(a, row.Goroutines, ops)
 	return float64(time.Since(start).Nanoseconds()) / float64(n), nil
 }

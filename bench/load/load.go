@@ -24,9 +24,8 @@ type Load struct {
 	Name string
 
 	// Run does about ops allocations spread over goroutines, frees all of them
-	// and returns how many there were. note is called now and then, by one
-	// goroutine at a time, for whoever samples memory.
-	Run func(a Allocator, goroutines, ops int, note func()) int
+	// and returns how many there were.
+	Run func(a Allocator, goroutines, ops int) int
 }
 
 // All returns the loads of several goroutines, in the order of the report.
@@ -46,18 +45,11 @@ const seed = 0x60606060
 
 func newRand(worker int) *rand.Rand { return rand.New(rand.NewPCG(seed, uint64(worker))) }
 
-// noteEvery is the number of operations between two calls of note.
-const noteEvery = 1024
-
-// each runs work in goroutines goroutines and waits. Only worker 0 gets note.
-func each(goroutines int, note func(), work func(worker int, note func())) {
+// each runs work in goroutines goroutines and waits.
+func each(goroutines int, work func(worker int)) {
 	var group sync.WaitGroup
 	for worker := range goroutines {
-		quiet := note
-		if worker > 0 {
-			quiet = func() {}
-		}
-		group.Go(func() { work(worker, quiet) })
+		group.Go(func() { work(worker) })
 	}
 	group.Wait()
 }

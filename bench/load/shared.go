@@ -6,18 +6,17 @@ import "sync"
 // its slots to a new one and ends, as the connections of a server do (P.-Å.
 // Larson and M. Krishnan, "Memory allocation for long-running server
 // applications", ISMM 1998). 5,000 slots each, 8 to 1,000 bytes.
-func larson(a Allocator, goroutines, ops int, note func()) int {
+func larson(a Allocator, goroutines, ops int) int {
 	const round = 10_000
 	slots := scaled(5000, goroutines)
 	perWorker := max(ops/goroutines, slots)
-	each(goroutines, note, func(worker int, note func()) {
+	each(goroutines, func(worker int) {
 		random := newRand(worker)
 		blocks := make([][]byte, slots)
 		for i := range blocks {
 			blocks[i] = a.Malloc(8 + random.IntN(993))
 			touch(blocks[i])
 		}
-		note()
 		handOn := make(chan [][]byte, 1)
 		handOn <- blocks
 		for left := perWorker - slots; left > 0; left -= round {
@@ -25,14 +24,11 @@ func larson(a Allocator, goroutines, ops int, note func()) int {
 			go func() {
 				defer close(done)
 				blocks := <-handOn
-				for i := range min(left, round) {
+				for range min(left, round) {
 					slot := random.IntN(slots)
 					a.Free(blocks[slot])
 					blocks[slot] = a.Malloc(8 + random.IntN(993))
 					touch(blocks[slot])
-					if i%noteEvery == 0 {
-						note()
-					}
 				}
 				handOn <- blocks
 			}()
@@ -48,7 +44,7 @@ func larson(a Allocator, goroutines, ops int, note func()) int {
 // xmalloc has half of the goroutines allocate batches of 4,096 blocks of 64
 // bytes and the other half free them: every free is a foreign one. At most four
 // batches a pair are in flight.
-func xmalloc(a Allocator, goroutines, ops int, note func()) int {
+func xmalloc(a Allocator, goroutines, ops int) int {
 	const size = 64
 	sides := max(goroutines/2, 1)
 	batch := scaled(4096, sides)
@@ -58,7 +54,7 @@ func xmalloc(a Allocator, goroutines, ops int, note func()) int {
 	for range cap(empty) {
 		empty <- make([][]byte, batch)
 	}
-	each(2*sides, note, func(worker int, note func()) {
+	each(2*sides, func(worker int) {
 		for range batches {
 			if worker&1 == 0 {
 				blocks := <-empty
@@ -67,7 +63,6 @@ func xmalloc(a Allocator, goroutines, ops int, note func()) int {
 					touch(blocks[i])
 				}
 				full <- blocks
-				note()
 				continue
 			}
 			blocks := <-full
@@ -83,11 +78,11 @@ func xmalloc(a Allocator, goroutines, ops int, note func()) int {
 // mstress lets each goroutine allocate in rounds, keep some, free some, and
 // swap some with the others through an array of 1,000 shared places. One block
 // in a hundred is a hundred times the size of the others.
-func mstress(a Allocator, goroutines, ops int, note func()) int {
+func mstress(a Allocator, goroutines, ops int) int {
 	const rounds = 25
 	var shared places
 	perRound := max(ops/(goroutines*rounds), 1)
-	each(goroutines, note, func(worker int, note func()) {
+	each(goroutines, func(worker int) {
 		random := newRand(worker)
 		var kept [][]byte
 		drop := func(i int) {
@@ -95,7 +90,7 @@ func mstress(a Allocator, goroutines, ops int, note func()) int {
 			kept = kept[:len(kept)-1]
 		}
 		for range rounds {
-			for i := range perRound {
+			for range perRound {
 				size := 16 << random.IntN(5)
 				if random.IntN(100) == 0 {
 					size *= 100
@@ -113,9 +108,6 @@ func mstress(a Allocator, goroutines, ops int, note func()) int {
 					if kept[i] = shared.swap(random.IntN(len(shared)), kept[i]); kept[i] == nil {
 						drop(i)
 					}
-				}
-				if i%noteEvery == 0 {
-					note()
 				}
 			}
 			// A round ends with most of what it kept given back.

@@ -33,11 +33,11 @@ type read struct {
 // cuts the r bytes into 1 to 12 frames and hands them to subscribers, the last of
 // whom lets go of a frame at once (70 %) or much later: some 60,000 frames are
 // held at any time.
-func shortRead(a Allocator, goroutines, ops int, note func()) int {
+func shortRead(a Allocator, goroutines, ops int) int {
 	const readSize, delayed = 16 << 10, 60_000
 	perWorker := max(ops/goroutines, 1)
 	trimmer, _ := a.(Trimmer)
-	each(goroutines, note, func(worker int, note func()) {
+	each(goroutines, func(worker int) {
 		random := newRand(worker)
 		late := make([]frame, delayed/goroutines)
 		release := func(f frame) {
@@ -50,7 +50,7 @@ func shortRead(a Allocator, goroutines, ops int, note func()) int {
 				a.Free(f.read.block)
 			}
 		}
-		for i := range perWorker {
+		for range perWorker {
 			block := a.Malloc(readSize)
 			got := readLength(random)
 			b := block[:got]
@@ -77,9 +77,6 @@ func shortRead(a Allocator, goroutines, ops int, note func()) int {
 				slot := random.IntN(len(late))
 				release(late[slot])
 				late[slot] = f
-			}
-			if i%noteEvery == 0 {
-				note()
 			}
 		}
 		for _, f := range late {

@@ -41,14 +41,16 @@ func New(name string, blocks int) Replayer {
 	return make(blocks)
 }
 
-// Names returns the names of all replayers: the floor, GoMem, then the rivals.
+// Names returns the names of all replayers: the floor, GoMem, its pool of fixed
+// size, then the rivals.
 func Names() []string {
-	return []string{Floor, "gomem", "mcache", "modernc", "syncpool", "grpc", "bytebufferpool", "ristretto", "make"}
+	return []string{Floor, "gomem", TLSF, "mcache", "modernc", "syncpool", "grpc", "bytebufferpool", "ristretto", "make"}
 }
 
 var constructors = map[string]func(blocks int) Replayer{
 	Floor:            newFloor,
-	"gomem":          newGomem,
+	"gomem":          func(blocks int) Replayer { return NewGomem(blocks) },
+	TLSF:             newTLSF,
 	"mcache":         newMcache,
 	"modernc":        newModernc,
 	"syncpool":       newSyncPool,

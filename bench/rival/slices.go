@@ -16,8 +16,9 @@ type gomemReplayer struct {
 	blocks [][]byte
 }
 
-func newGomem(blocks int) Replayer {
-	return &gomemReplayer{gomem.NewScalableMemoryAllocator(chunkSize), make([][]byte, blocks)}
+// NewGomem returns the replayer on the allocator under test, made with options.
+func NewGomem(blocks int, options ...gomem.Option) Replayer {
+	return &gomemReplayer{gomem.NewScalableMemoryAllocator(chunkSize, options...), make([][]byte, blocks)}
 }
 
 func (r *gomemReplayer) Name() string { return "gomem" }

@@ -27,7 +27,7 @@ type Row struct {
 func All() []Row {
 	var all []Row
 	for _, group := range [][]Row{
-		scalable(), recyclable(), cliffs(), create(), offsets(), buddies(), memory(), reader(), arenas(), realTime(),
+		scalable(), recyclable(), cliffs(), create(), offsets(), buddies(), memory(), reader(), realTime(),
 	} {
 		all = append(all, group...)
 	}

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/gomem-go/gomem/bench/arenas"
 	"github.com/gomem-go/gomem/bench/compare"
+	"github.com/gomem-go/gomem/bench/reading"
 	"github.com/gomem-go/gomem/bench/rival"
 )
 
@@ -17,6 +19,11 @@ const (
 	backing       = 1.25
 	overFragments = 2.0
 	twoGoroutines = 1.8
+	meanFragments = 0.15 // of package tlsf
+	maxFragments  = 0.25
+	guardCost     = 1.01
+	heldShortRead = 1.35
+	heldXmalloc   = 2.0 // and a chunk
 )
 
 // losses lists where GoMem is behind a rival or a goal.
@@ -44,9 +51,15 @@ func (r *results) losses() []string {
 			say("trace %s: peak backing is %.2f × peak live, goal %.2f", t.Name, t.Held, most)
 		}
 	}
+	all = append(all, r.tlsfLosses()...)
 	for _, rows := range r.Loads {
 		all = append(all, loadLosses(rows)...)
 	}
+	all = append(all, r.memoryLosses()...)
+	all = append(all, caseLosses("reader", r.Reader, reading.Gomem, reading.Bufio, reading.Made)...)
+	all = append(all, r.scenarioLosses()...)
+	all = append(all, caseLosses("lac", r.Lac, arenas.Lac, arenas.Heap, arenas.GoArena)...)
+	all = append(all, caseLosses("lac, goroutines", r.Together, arenas.TwoFork)...)
 	for _, row := range r.Rows {
 		switch {
 		case row.Ratio > 1:
@@ -99,7 +112,7 @@ func find(rows []compare.Row, impl string) (compare.Row, bool) {
 // isGoRival reports whether impl is an allocator of a Go program, other than
 // ours.
 func isGoRival(impl string) bool {
-	return impl != "gomem" && impl != rival.Floor && !strings.HasSuffix(impl, "(C)")
+	return impl != "gomem" && impl != rival.TLSF && impl != rival.Floor && !strings.HasSuffix(impl, "(C)")
 }
 
 func (r *results) writeLosses(p *printer) {

@@ -1,30 +1,24 @@
 // Command results measures everything and writes RESULTS.md: the recorded
-// traces against other allocators, the loads, the predecessors' rows, and a
-// list of what GoMem loses.
+// traces against other allocators, the loads, the reader, the arenas, the
+// predecessors' rows, and a list of what GoMem loses.
 //
-//	go run ./cmd/results [-o RESULTS.md] [-quick]
+//	go run ./cmd/results [-o RESULTS.md] [-quick] [-only traces,lac]
 //
-// It takes some minutes and wants the machine to itself.
+// It takes some minutes and wants the machine to itself. Built with
+// GOEXPERIMENT=arenas it measures Go's own arena too.
 package main
 
 import (
 	"bytes"
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
-	"path/filepath"
+	"slices"
+	"strings"
 	"time"
-
-	"github.com/gomem-go/gomem/bench/compare"
-	"github.com/gomem-go/gomem/bench/load"
-	"github.com/gomem-go/gomem/bench/native"
-	"github.com/gomem-go/gomem/bench/rival"
-	"github.com/gomem-go/gomem/bench/rows"
-	"github.com/gomem-go/gomem/internal/trace"
 )
 
 func main() {
@@ -53,6 +47,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags.SetOutput(stderr)
 	out := flags.String("o", "", "`FILE` to replace with the report; standard output without")
 	traces := flags.String("traces", "testdata", "`FOLDER` with the traces")
+	only := flags.String("only", strings.Join(sectionNames(), ","), "`SECTIONS` to measure")
 	fast := flags.Bool("quick", false, "run everything once, to see that it works; the figures mean nothing")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -61,8 +56,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if *fast {
 		e = quick
 	}
+	wanted := strings.Split(*only, ",")
+	for _, name := range wanted {
+		if !slices.Contains(sectionNames(), name) {
+			return fmt.Errorf("no section %q; there are %s", name, strings.Join(sectionNames(), ", "))
+		}
+	}
 	start := time.Now()
-	r, err := measure(ctx, *traces, e, stderr)
+	r, err := measure(ctx, *traces, wanted, e, stderr)
 	if err != nil {
 		return err
 	}
@@ -82,62 +83,3 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	}
 	return os.Rename(temporary, *out)
 }
-
-// tracePasses is how often each allocator has its turn on a trace.
-func (e effort) tracePasses() int { return min(e.passes, 5) }
-
-func measure(ctx context.Context, folder string, e effort, progress io.Writer) (*results, error) {
-	r := &results{Machine: thisMachine(), Passes: e.passes}
-	dir, err := os.MkdirTemp("", "results")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	variants, err := native.Build(ctx, dir)
-	if err != nil && !errors.Is(err, native.ErrNoCompiler) {
-		return nil, err
-	}
-	files, err := filepath.Glob(filepath.Join(folder, "*.trace.gz"))
-	if err != nil {
-		return nil, err
-	}
-	for _, file := range files {
-		fmt.Fprintln(progress, "trace", compare.TraceName(file))
-		t, err := trace.ReadFile(file, trace.Limits{})
-		if err != nil {
-			return nil, err
-		}
-		section := traceResult{Name: compare.TraceName(file), Trace: t}
-		if section.Rows, err = compare.Trace(ctx, t, rival.Names(), variants, e.tracePasses()); err != nil {
-			return nil, err
-		}
-		section.Held, section.Allocs = compare.Memory(t)
-		r.Traces = append(r.Traces, section)
-	}
-	fmt.Fprintln(progress, "rows")
-	if r.References, err = compare.Rows(ctx, rows.References(), e.passes, e.turn); err != nil {
-		return nil, err
-	}
-	r.Scale = compare.Scale(r.References)
-	if r.Rows, err = compare.Rows(ctx, rows.All(), e.passes, e.turn); err != nil {
-		return nil, err
-	}
-	compare.SetRatios(r.Rows, r.Scale)
-	if r.Bounded, err = compare.Rows(ctx, rows.Bounded(), e.passes, e.turn); err != nil {
-		return nil, err
-	}
-	for _, l := range load.All() {
-		fmt.Fprintln(progress, "load", l.Name)
-		section, err := compare.Load(ctx, l, load.Names(), goroutines, e.ops, min(e.passes, 3))
-		if err != nil {
-			return nil, err
-		}
-		r.Loads = append(r.Loads, section)
-	}
-	fmt.Fprintln(progress, "walk")
-	r.Walks = compare.Walks(e.passes, e.turn)
-	return r, nil
-}
-
-// goroutines is how many share an allocator in the loads.
-var goroutines = []int{1, 2, 1000}

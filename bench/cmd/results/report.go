@@ -10,21 +10,30 @@ import (
 	"time"
 
 	"github.com/gomem-go/gomem/bench/compare"
+	"github.com/gomem-go/gomem/bench/rival"
 	"github.com/gomem-go/gomem/internal/trace"
 )
 
 // results is everything that was measured.
 type results struct {
 	Machine    string
-	Passes     int
 	Took       time.Duration
 	Traces     []traceResult
+	Fragments  []compare.Fragments
+	Guarded    []compare.Guarded
+	Reader     []compare.Measured
+	Scenarios  []compare.Scenario
+	Lac        []compare.Measured
+	Together   []compare.Measured
 	References []compare.Timed
 	Scale      float64
 	Rows       []compare.Timed
 	Bounded    []compare.Timed
 	Loads      [][]compare.LoadRow
+	Held       [][]compare.HeldRow
 	Walks      []compare.Walked
+
+	ScenarioOps int // of a turn of each scenario
 }
 
 type traceResult struct {
@@ -32,6 +41,7 @@ type traceResult struct {
 	Trace        *trace.Trace
 	Rows         []compare.Row
 	Held, Allocs float64
+	Fragments    float64 // of the placement of package tlsf
 }
 
 // thisMachine names the processor, its cores and the toolchain.
@@ -67,10 +77,25 @@ func (r *results) write(w io.Writer) error {
 	p.f("Machine: %s.\n\n", r.Machine)
 	p.f("All figures are medians of turns in which everything had its go, in one run: compare them with each other, not with another\nmachine's. `make compare` repeats the first section alone; `cd bench && go test -bench .` gives what benchstat reads.\n\n")
 	r.writeLosses(p)
-	r.writeTraces(p)
-	r.writeLoads(p)
-	r.writeRows(p)
-	r.writeBounded(p)
+	for _, part := range []struct {
+		measured bool
+		write    func(*printer)
+	}{
+		{len(r.Traces) > 0, r.writeTraces},
+		{len(r.Traces) > 0, r.writeTLSF},
+		{len(r.Loads) > 0, r.writeLoads},
+		{len(r.Held) > 0, r.writeHeld},
+		{len(r.Guarded) > 0, r.writeGuarded},
+		{len(r.Reader) > 0, r.writeReader},
+		{len(r.Lac) > 0, r.writeLac},
+		{len(r.Rows) > 0, r.writeRows},
+		{len(r.Bounded) > 0, r.writeBounded},
+		{len(r.Walks) > 0, r.writeWalks},
+	} {
+		if part.measured {
+			part.write(p)
+		}
+	}
 	return p.err
 }
 
@@ -97,10 +122,13 @@ func reference(rows []compare.Row) string {
 	return rows[0].Impl
 }
 
-// name sets our own row apart.
+// name sets our own rows apart.
 func name(impl string) string {
-	if impl == "gomem" {
+	switch impl {
+	case "gomem":
 		return "**GoMem**"
+	case rival.TLSF:
+		return "**GoMem, tlsf.Pool**"
 	}
 	return impl
 }
@@ -158,7 +186,11 @@ func (r *results) writeBounded(p *printer) {
 	for _, row := range r.Bounded {
 		p.f("| %s | %s | %.2f |\n", row.Name, number(row.Ns), row.Ns/r.Bounded[0].Ns)
 	}
-	p.f("\n## Huge pages\n\nOne dependent read in each page of 256 MiB, in an order that no prefetcher follows.\n\n| | ns per read |\n|---|---:|\n")
+	p.f("\n")
+}
+
+func (r *results) writeWalks(p *printer) {
+	p.f("## Huge pages\n\nOne dependent read in each page of 256 MiB, in an order that no prefetcher follows.\n\n| | ns per read |\n|---|---:|\n")
 	for _, w := range r.Walks {
 		p.f("| %s | %s |\n", w.Pages, number(w.Ns))
 	}

@@ -28,7 +28,7 @@ func TestReportHasEverySection(t *testing.T) {
 	if testing.Short() {
 		t.Skip("measures everything once")
 	}
-	r, err := measure(t.Context(), folder(t), effort{passes: 1, turn: time.Microsecond, ops: 200}, &bytes.Buffer{})
+	r, err := measure(t.Context(), folder(t), sectionNames(), effort{passes: 1, turn: time.Microsecond, ops: 200}, &bytes.Buffer{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,8 @@ func TestReportHasEverySection(t *testing.T) {
 	}
 	for _, want := range []string{
 		"## Where GoMem loses", "### tiny", "### larson", "### short-read", "## The predecessors' rows",
-		"fragments=1000000", "## Huge pages", "**GoMem**", "Machine: ", "make bench",
+		"fragments=1000000", "## Huge pages", "## BufReader", "streaming server", "## Linear arena", "2, Fork",
+		"## TLSF", "periodic tasks", "### Memory", "## The sampled guard", "GoMem, tlsf.Pool", "**GoMem**", "Machine: ", "make bench",
 	} {
 		if !strings.Contains(report.String(), want) {
 			t.Errorf("the report has no %q", want)

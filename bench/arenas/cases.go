@@ -1,0 +1,203 @@
+package arenas
+
+import (
+	"sync"
+
+	"github.com/gomem-go/gomem/bench/rows"
+	"github.com/gomem-go/gomem/lac"
+)
+
+// The ways of allocating.
+const (
+	Heap    = "heap"
+	Lac     = "lac"
+	Shared  = "lac, IncRef" // the handle may be used by several goroutines
+	Scanned = "lac, scanned"
+	GoArena = "Go arena"
+)
+
+// Cases returns what one goroutine does. The goals of an arena include its
+// release and reuse.
+func Cases() []rows.Case {
+	atMost := func(ns float64) []rows.Goal {
+		return []rows.Goal{{Way: Lac, Most: ns, NoAllocs: true}, {Way: Scanned, Than: Heap, Most: 1}}
+	}
+	return []rows.Case{
+		{Op: "5 objects, released each time", Ways: fills(1, fiveObjects), Goals: atMost(15)},
+		{Op: "5 objects, released every 100", Ways: fills(100, fiveObjects), Goals: atMost(15)},
+		{Op: "5 objects, released every 10,000", Ways: append(fills(10_000, fiveObjects), goArenaItems(10_000)...)},
+		{Op: "New of 8 B", Ways: fills(2000, oneInt), Goals: []rows.Goal{{Way: Lac, Most: 3, NoAllocs: true}}},
+		{Op: "New of 40 B of pointers", Ways: fills(2000, oneItem), Goals: []rows.Goal{{Way: Scanned, Than: Heap, Most: 1}}},
+		{Op: "Append of 16 elements, one by one", Ways: fills(2000, appends)},
+		{Op: "tree of 1,656 objects", Ways: append(fills(1, wholeTree), goArenaTrees()...), Goals: atMost(6000)},
+		{Op: "the same, 64 trees alive", Ways: forests()},
+	}
+}
+
+// filler does one operation n times in an arena.
+type filler func(ac *lac.Allocator, n int)
+
+func fiveObjects(ac *lac.Allocator, n int) {
+	for i := range n {
+		Kept.Item = small(ac, i)
+	}
+}
+
+func oneInt(ac *lac.Allocator, n int) {
+	for range n {
+		Kept.Int = lac.New[int](ac)
+	}
+}
+
+func oneItem(ac *lac.Allocator, n int) {
+	for range n {
+		Kept.Item = lac.New[item](ac)
+	}
+}
+
+func appends(ac *lac.Allocator, n int) {
+	for range n {
+		var s []int
+		for i := range 16 {
+			s = lac.Append(ac, s, i)
+		}
+		Kept.Slice = s
+	}
+}
+
+func wholeTree(ac *lac.Allocator, n int) {
+	for i := range n {
+		Kept.Tree = tree(ac, i)
+	}
+}
+
+// fills returns the ways that need no experiment: an arena is released after
+// every so many operations, and its memory serves the next one.
+func fills(every int, fill filler) []rows.Way {
+	return []rows.Way{
+		{Name: Heap, Start: func() (func(int), func()) {
+			return func(n int) { fill(nil, n) }, func() {}
+		}},
+		inArenas(Lac, every, fill),
+		inArenas(Shared, every, func(ac *lac.Allocator, n int) {
+			ac.IncRef()
+			fill(ac, n)
+			ac.DecRef()
+		}),
+		inArenas(Scanned, every, fill, lac.WithScanned()),
+	}
+}
+
+func inArenas(name string, every int, fill filler, options ...lac.Option) rows.Way {
+	return rows.Way{Name: name, Start: func() (func(int), func()) {
+		pool := lac.NewPool("bench", options...)
+		return func(n int) {
+			for n > 0 {
+				ac := pool.Get()
+				fill(ac, min(n, every))
+				ac.Release()
+				n -= every
+			}
+		}, func() {}
+	}}
+}
+
+// forests keep the last 64 trees alive, as a server does that works on many
+// requests at once: the collector has to look at them.
+func forests() []rows.Way {
+	const alive = 64
+	forest := func(name string, pool *lac.AllocatorPool) rows.Way {
+		return rows.Way{Name: name, Start: func() (func(int), func()) {
+			var trees [alive]*message
+			var arenas [alive]*lac.Allocator
+			next := 0
+			return func(n int) {
+					for range n {
+						trees[next] = nil
+						arenas[next].Release()
+						arenas[next] = pool.Get()
+						trees[next] = tree(arenas[next], next)
+						next = (next + 1) % alive
+					}
+				}, func() {
+					for i, ac := range arenas {
+						trees[i] = nil
+						ac.Release()
+					}
+				}
+		}}
+	}
+	return []rows.Way{
+		forest(Heap, nil),
+		forest(Lac, lac.NewPool("bench")),
+		forest(Scanned, lac.NewPool("bench", lac.WithScanned())),
+	}
+}
+
+// The ways of several goroutines. A plain number is how many there are.
+const (
+	Alone     = "1, not shared"
+	OneShared = "1, IncRef"
+	TwoShared = "2, IncRef"
+	OneFork   = "1, Fork"
+	TwoFork   = "2, Fork"
+)
+
+// Together returns what several goroutines do in one arena. An operation is one
+// in each of them: on as many cores it takes as long as one alone.
+func Together() []rows.Case {
+	const overAlone = 1.3
+	return []rows.Case{{
+		Op: "5 objects",
+		Ways: []rows.Way{
+			together(Alone, 1, func(ac *lac.Allocator) (*lac.Allocator, func()) { return ac, func() {} }),
+			together(OneShared, 1, byIncRef), together(TwoShared, 2, byIncRef),
+			together(OneFork, 1, byFork), together(TwoFork, 2, byFork),
+		},
+		Goals: []rows.Goal{
+			{Way: TwoShared, Than: Alone, Most: overAlone, NoAllocs: true},
+			{Way: TwoFork, Than: Alone, Most: overAlone, NoAllocs: true},
+		},
+	}}
+}
+
+// A share gives a goroutine its access to an arena, and what ends it.
+func byIncRef(ac *lac.Allocator) (own *lac.Allocator, done func()) {
+	ac.IncRef()
+	return ac, ac.DecRef
+}
+
+func byFork(ac *lac.Allocator) (own *lac.Allocator, done func()) {
+	own = ac.Fork()
+	return own, own.Release
+}
+
+// together lets goroutines fill one arena after the other. Each makes 2,000
+// items in it, so that what it costs to start them does not count.
+func together(name string, goroutines int, share func(*lac.Allocator) (*lac.Allocator, func())) rows.Way {
+	const batch, chunk = 2000, 1 << 20
+	return rows.Way{Name: name, Start: func() (func(int), func()) {
+		pool := lac.NewPool("bench", lac.WithChunkSize(chunk))
+		return func(n int) {
+			for ; n > 0; n -= batch {
+				ac := pool.Get()
+				var group sync.WaitGroup
+				for range goroutines {
+					own, done := share(ac)
+					group.Go(func() {
+						var it *item
+						for i := range min(n, batch) {
+							it = small(own, i)
+						}
+						if *it.ID < 0 {
+							panic("the last item is damaged")
+						}
+						done()
+					})
+				}
+				group.Wait()
+				ac.Release()
+			}
+		}, func() {}
+	}}
+}

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/gomem-go/gomem/bench/arenas"
+	"github.com/gomem-go/gomem/bench/compare"
+	"github.com/gomem-go/gomem/bench/load"
+	"github.com/gomem-go/gomem/bench/native"
+	"github.com/gomem-go/gomem/bench/reading"
+	"github.com/gomem-go/gomem/bench/rival"
+	"github.com/gomem-go/gomem/bench/rows"
+	"github.com/gomem-go/gomem/internal/trace"
+)
+
+// section is a part of the report that can be measured alone.
+type section struct {
+	name    string
+	measure func(ctx context.Context, m *measurement) error
+}
+
+// sections are in the order in which they are measured: what makes much garbage
+// comes while little else is on the Go heap, as in a benchmark by itself.
+var sections = []section{
+	{"reader", measureReader},
+	{"lac", measureLac},
+	{"traces", measureTraces},
+	{"guard", measureGuard},
+	{"rows", measureRows},
+	{"loads", measureLoads},
+	{"pages", measurePages},
+}
+
+func sectionNames() []string {
+	var names []string
+	for _, s := range sections {
+		names = append(names, s.name)
+	}
+	return names
+}
+
+// measurement is a run in progress.
+type measurement struct {
+	*results
+	effort
+	files    []string // of the traces
+	progress io.Writer
+}
+
+// goroutines is how many share an allocator in the loads.
+var goroutines = []int{1, 2, 1000}
+
+func measure(ctx context.Context, folder string, wanted []string, e effort, progress io.Writer) (*results, error) {
+	files, err := filepath.Glob(filepath.Join(folder, "*.trace.gz"))
+	if err != nil {
+		return nil, err
+	}
+	m := &measurement{&results{Machine: thisMachine()}, e, files, progress}
+	for _, s := range sections {
+		if !slices.Contains(wanted, s.name) {
+			continue
+		}
+		fmt.Fprintln(progress, s.name)
+		if err := s.measure(ctx, m); err != nil {
+			return nil, err
+		}
+	}
+	return m.results, nil
+}
+
+func measureReader(ctx context.Context, m *measurement) (err error) {
+	if m.Reader, err = compare.Cases(ctx, reading.Cases(), m.passes, m.turn); err != nil {
+		return err
+	}
+	m.ScenarioOps = m.ops / 2
+	m.Scenarios, err = compare.Scenarios(ctx, reading.Scenarios(), m.ScenarioOps, min(m.passes, 5))
+	return err
+}
+
+func measureLac(ctx context.Context, m *measurement) (err error) {
+	if m.Lac, err = compare.Cases(ctx, arenas.Cases(), m.passes, m.turn); err != nil {
+		return err
+	}
+	m.Together, err = compare.Cases(ctx, arenas.Together(), m.passes, m.turn)
+	return err
+}
+
+// tracePasses is how often each allocator has its turn on a trace.
+func (e effort) tracePasses() int { return min(e.passes, 5) }
+
+func measureTraces(ctx context.Context, m *measurement) error {
+	dir, err := os.MkdirTemp("", "results")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	variants, err := native.Build(ctx, dir)
+	if err != nil && !errors.Is(err, native.ErrNoCompiler) {
+		return err
+	}
+	m.Fragments = compare.RandomFragments(3*m.passes, m.ops/5)
+	return m.eachTrace(func(name string, t *trace.Trace) error {
+		r := traceResult{Name: name, Trace: t}
+		if r.Rows, err = compare.Trace(ctx, t, rival.Names(), variants, m.tracePasses()); err != nil {
+			return err
+		}
+		r.Held, r.Allocs = compare.Memory(t)
+		r.Fragments = compare.TraceFragments(t)
+		m.Traces = append(m.Traces, r)
+		return nil
+	})
+}
+
+func (m *measurement) eachTrace(do func(name string, t *trace.Trace) error) error {
+	for _, file := range m.files {
+		fmt.Fprintln(m.progress, " ", compare.TraceName(file))
+		t, err := trace.ReadFile(file, trace.Limits{})
+		if err != nil {
+			return err
+		}
+		if err := do(compare.TraceName(file), t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func measureGuard(ctx context.Context, m *measurement) error {
+	return m.eachTrace(func(name string, t *trace.Trace) error {
+		with, same, err := compare.Guard(ctx, t, m.passes, 3*m.passes)
+		m.Guarded = append(m.Guarded, compare.Guarded{Trace: name, With: with, Same: same})
+		return err
+	})
+}
+
+func measureRows(ctx context.Context, m *measurement) (err error) {
+	if m.References, err = compare.Rows(ctx, rows.References(), m.passes, m.turn); err != nil {
+		return err
+	}
+	m.Scale = compare.Scale(m.References)
+	if m.Rows, err = compare.Rows(ctx, rows.All(), m.passes, m.turn); err != nil {
+		return err
+	}
+	compare.SetRatios(m.Rows, m.Scale)
+	m.Bounded, err = compare.Rows(ctx, rows.Bounded(), m.passes, m.turn)
+	return err
+}
+
+func measureLoads(ctx context.Context, m *measurement) error {
+	for _, l := range load.All() {
+		fmt.Fprintln(m.progress, " ", l.Name)
+		timed, err := compare.Load(ctx, l, load.Names(), goroutines, m.ops, min(m.passes, 3))
+		if err != nil {
+			return err
+		}
+		m.Loads = append(m.Loads, timed)
+		held, err := compare.Held(ctx, l, goroutines, m.ops)
+		if err != nil {
+			return err
+		}
+		m.Held = append(m.Held, held)
+	}
+	return nil
+}
+
+func measurePages(_ context.Context, m *measurement) error {
+	m.Walks = compare.Walks(m.passes, m.turn)
+	return nil
+}

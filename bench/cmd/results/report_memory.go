@@ -1,0 +1,66 @@
+package main
+
+import (
+	"github.com/gomem-go/gomem/bench/compare"
+	"github.com/gomem-go/gomem/bench/rival"
+)
+
+// glibc is what the published figures of the TLSF in C are related to.
+const glibc = "glibc (C)"
+
+// anchor is what the TLSF in C by M. Conte took over what glibc took, where both
+// were measured beside each other; Debian has no package of it.
+type anchor struct{ least, most float64 }
+
+var anchors = map[string]anchor{"ffmpeg": {1.15, 1.3}, "sqlite": {0.65, 0.75}}
+
+// overGlibc is what our pool took on a trace over what glibc took.
+func (t *traceResult) overGlibc() (ratio float64, ok bool) {
+	ours, found := find(t.Rows, rival.TLSF)
+	theirs, there := find(t.Rows, glibc)
+	if !found || !there {
+		return 0, false
+	}
+	return ours.Median / theirs.Median, true
+}
+
+func (r *results) writeTLSF(p *printer) {
+	p.f("## TLSF\n\nA tlsf.Pool on the traces above, in the same turns, over glibc (C). Beside it the TLSF in C by M. Conte over glibc, measured on\nanother machine: it is not packaged. Fragmentation is the highest offset in use over the most bytes live, less one; its authors\npublish a mean below %.0f %% and at most %.0f %%.\n\n", 100*meanFragments, 100*maxFragments)
+	p.f("| trace | ns/op | / glibc (C) | TLSF (C) / glibc (C) | fragmentation |\n|---|---:|---:|---:|---:|\n")
+	for _, t := range r.Traces {
+		ours, _ := find(t.Rows, rival.TLSF)
+		p.f("| %s | %.1f |", t.Name, ours.Median)
+		if ratio, ok := t.overGlibc(); ok {
+			p.f(" %.2f", ratio)
+		}
+		p.f(" |")
+		if a, ok := anchors[t.Name]; ok {
+			p.f(" %.2f–%.2f", a.least, a.most)
+		}
+		p.f(" | %.1f %% |\n", 100*t.Fragments)
+	}
+	p.f("\n| random programs | mean | maximum |\n|---|---:|---:|\n")
+	for _, f := range append(r.Fragments, compare.Overall(r.Fragments)) {
+		p.f("| %s | %.1f %% | %.1f %% |\n", f.Load, 100*f.Mean, 100*f.Max)
+	}
+	p.f("\n")
+}
+
+func (r *results) writeHeld(p *printer) {
+	p.f("### Memory\n\nThe most memory that GoMem mapped over the most bytes live at once, both exact, in a run of its own that was not timed.\n\n")
+	p.f("| | goroutines | live, MB | mapped, MB | mapped / live |\n|---|---:|---:|---:|---:|\n")
+	for _, rows := range r.Held {
+		for _, row := range rows {
+			p.f("| %s | %d | %.1f | %.1f | %.2f |\n", row.Load, row.Goroutines, float64(row.PeakLive)/1e6, float64(row.PeakBacking)/1e6, row.Ratio())
+		}
+	}
+	p.f("\n")
+}
+
+func (r *results) writeGuarded(p *printer) {
+	p.f("## The sampled guard\n\nThe time of an allocator with WithSampledGuard over that of one without, in turns. Beside it a second one without, for what the\nmeasurement itself is off by. The goal is %.2f.\n\n| trace | with the guard | without it again |\n|---|---:|---:|\n", guardCost)
+	for _, g := range r.Guarded {
+		p.f("| %s | %.3f | %.3f |\n", g.Trace, g.With, g.Same)
+	}
+	p.f("\n")
+}
