@@ -42,9 +42,9 @@ type Placement int
 
 const (
 	// SizeClasses is the default, unless the build tag twotree makes TwoTree
-	// that: blocks up to 4 KiB come from slots of 56 size
-	// classes, through caches of which each processor has its own, and larger
-	// ones from TLSF. Aligned to 16 bytes; O(1).
+	// that: blocks up to 64 KiB come from slots of 84 size classes, through
+	// caches of which each processor has its own, and larger ones from TLSF.
+	// Aligned to 16 bytes; O(1).
 	SizeClasses Placement = iota
 	// TLSF is two-level segregated fit for blocks of every size, in granules
 	// of 16 bytes, which is also the alignment. O(1).

@@ -82,7 +82,7 @@ type SampleOptions = heap.Sample
 //
 // It costs the fast paths nothing, because the choice is made where a processor
 // has used up its free slots of a size. So the rate is one in 5,000 of the
-// blocks that come from refilling, and of those above 4 KiB; a block that is
+// blocks that come from refilling, and of those above 64 KiB; a block that is
 // freed and allocated again between two refills neither counts nor is chosen.
 // There is at most one sample in 2 ms, which bounds the cost to less than 1 %
 // of a processor. The slots take 2 MiB of address space, which counts as

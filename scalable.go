@@ -13,8 +13,8 @@ import (
 // chunks, more when they are full, and gives back when they are empty.
 //
 // Any goroutine may call any method at any time, and may free what another has
-// allocated; only Recycle and Close must come after all other use. Small
-// blocks come from caches per processor without a lock or an atomic
+// allocated; only Recycle and Close must come after all other use. Blocks
+// of up to 64 KiB come from caches per processor without a lock or an atomic
 // instruction, see the package comment of internal/heap.
 //
 // Memory is owned from Malloc to Free. Free takes a block or any part of one,

@@ -10,14 +10,15 @@ const pageSize = 4096 // bytes: the least alignment of a chunk
 
 // chunk is one mapping of the backing and the placement of blocks in it.
 type chunk struct {
-	raw    []byte // the mapping
-	mem    []byte // its part in use, aligned to spanSize if it may hold spans
-	place  offset.Allocator
-	tlsf   *offset.TLSF // place if it is one, nil otherwise
-	size   int          // of the placement
-	nspans int          // spans in it
-	index  int          // in Heap.chunks and in the tourney
-	idle   bool         // no block and no span is in it
+	raw     []byte // the mapping
+	mem     []byte // its part in use, aligned to spanUnit if it may hold spans
+	place   offset.Allocator
+	tlsf    *offset.TLSF // place if it is one, nil otherwise
+	size    int          // of the placement
+	nspans  int          // spans in it
+	spanned int          // bytes of them
+	index   int          // in Heap.chunks and in the tourney
+	idle    bool         // no block and no span is in it
 }
 
 // table finds the chunk of an address: open addressing over the 1 MiB regions

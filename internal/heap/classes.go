@@ -1,26 +1,31 @@
 package heap
 
-// Size classes. A small request of n bytes takes a slot of
+// Size classes. A request of up to maxSlot bytes takes a slot of
 // slotSize[classOf[(n+15)/16]] bytes. Steps of 16 up to 256, 32 up to 512 and
 // 64 up to 2048 keep the rounding below 16 bytes or an eighth of the request.
-// Above, the sizes are those of which 15 to 8 fill a span.
+// Above, the sizes are those of which 15 to 8 fill a span, and the spans double
+// with the sizes; above 32 KiB, 7 to 4.
 const (
-	slotAlign = 16   // bytes: the alignment of every slot
-	maxSmall  = 4096 // bytes: the largest request that a slot serves
-	classes   = 56
+	slotAlign = 16       // bytes: the alignment of every slot
+	maxSmall  = 4096     // bytes: the largest small request
+	maxSlot   = 64 << 10 // bytes: the largest request that a slot serves
+	small     = 56       // number of classes of small requests
+	classes   = small + 28
 
 	spanShift = 15
-	spanSize  = 1 << spanShift // bytes: a span's size and its alignment in the chunk
+	spanUnit  = 1 << spanShift // bytes: a span's alignment in the chunk, and its size is a multiple
+	maxSpan   = 256 << 10      // bytes
 )
 
 var (
-	classOf  [maxSmall/slotAlign + 1]uint8
-	slotSize [classes]uint32
+	classOf   [maxSlot/slotAlign + 1]uint8
+	slotSize  [classes]uint32
+	spanBytes [classes]int
 )
 
 func init() {
-	c, size := 0, 0
-	for c < classes {
+	size, span := 0, spanUnit
+	for c := range slotSize {
 		switch {
 		case size < 256:
 			size += 16
@@ -29,12 +34,18 @@ func init() {
 		case size < 2048:
 			size += 64
 		default:
-			size = spanSize / (spanSize/size - 1) &^ (slotAlign - 1)
+			if size == span/8 && span < maxSpan {
+				span *= 2
+			}
+			align := slotAlign
+			if size >= maxSmall {
+				align = chunkUnit // so that the chunk's placement can take over each slot
+			}
+			size = span / (span/size - 1) &^ (align - 1)
 		}
-		slotSize[c] = uint32(size)
-		c++
+		slotSize[c], spanBytes[c] = uint32(size), span
 	}
-	c = 0
+	c := 0
 	for i := range classOf {
 		if uint32(i*slotAlign) > slotSize[c] {
 			c++
@@ -42,3 +53,6 @@ func init() {
 		classOf[i] = uint8(c)
 	}
 }
+
+// class returns the class of requests of n bytes, from 1 to maxSlot.
+func class(n int) int { return int(classOf[(n+slotAlign-1)/slotAlign]) }

@@ -5,16 +5,16 @@
 //
 // # Layers
 //
-//	n <= 4 KiB                                  n > 4 KiB, and small blocks of
-//	  |                                         a heap that has had few of them
+//	n <= 64 KiB                                 n > 64 KiB, and smaller ones of
+//	  |                                         a heap or a class that has had few
 //	shard, one for each P            shard.go     |
-//	  current span of each of 56 classes          |
+//	  current span of each of 84 classes          |
 //	  | none has a free slot                      |
 //	  spans with free slots, then what others     |
 //	  freed in this shard's spans                 |
 //	  | none, either                              |
 //	--|------------ Heap.mu ----------------------|----------------------------
-//	  a new span: 32 KiB, aligned    place.go     |
+//	  a new span: 32 to 256 KiB      place.go     |
 //	  |                                           |
 //	  +-------------------+-----------------------+
 //	                      |
@@ -29,11 +29,11 @@
 //	whole slot, own span        onto the span's list; nothing is atomic
 //	whole slot, another's span  live -> queued by compare-and-swap, a bit in the
 //	                            span's bitmap, the span on its owner's stack
-//	tail of a slot              the record is shortened
-//	other part of a slot        under mu, in an exact side record  (free.go)
-//	block of a chunk            under mu, by the placement, or parked for the next
-//	                            request of its size (park.go)
-//	part of such a block        under mu, by the placement
+//	tail of a slot <= 4 KiB     the record is shortened
+//	other part of one           under mu, in an exact side record  (free.go)
+//	part of a larger slot       the slots of the span become blocks of the chunk
+//	                            (melt.go); then as below
+//	block of a chunk, or part   under mu, by the placement
 //
 // What is watched block by block, in debug mode (debug.go) or by the sampled
 // guard (sample.go), is kept by package guard and takes the slow paths. A heap in
@@ -57,9 +57,9 @@
 //     maxima holds what fits into each chunk, except for the last one used
 //   - mapped is the sum of the mappings, and nempty counts the chunks in which
 //     nothing is placed
-//   - a span lies in one chunk, at a multiple of its size, and has one owner, whose
+//   - a span lies in one chunk, at a multiple of 32 KiB, and has one owner, whose
 //     current span it is, or in whose list if it has free slots; empty
-//     spans are at the end of the list, and idle counts them
+//     spans are at the end of the list, and idle counts their units
 //   - of the slots carved so far, those whose record says free are exactly those
 //     on the span's list; a queued slot has its bit set, and its span is on a stack
 //   - a slot freed in part has a side record, with at least one byte left
@@ -67,8 +67,7 @@
 // # Accounting
 //
 //	span    used + slots on the free list + (slots - carved) == slots
-//	chunk   free bytes of the placement + 32 KiB × spans + bytes of blocks, those
-//	        of parked ones included == size
+//	chunk   free bytes of the placement + bytes of spans + bytes of blocks == size
 //	heap    Malloced - Freed == live bytes of slots + live bytes of blocks
 //
 // The bytes are those that were requested. What rounding takes is free for the

@@ -64,6 +64,15 @@ func (h *Heap) freeSlot(sp *span, addr uintptr, b []byte) (err error, done bool)
 	r := atomic.LoadUint32(rec)
 	size, end := r&^stateMask, within+uint32(min(len(b), 1<<30))
 	switch {
+	case r&stateMask == stateGone:
+		unpin(s)
+		return nil, false
+
+	case sp.class >= small && r&stateMask == stateLive && end <= size && within < size && (within > 0 || end < size):
+		unpin(s)
+		h.melt(sp)
+		return nil, false
+
 	case r&stateMask == statePart, r&stateMask == stateLive && end < size:
 		unpin(s)
 		return h.freePart(sp, i, within, b)

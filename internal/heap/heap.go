@@ -51,22 +51,22 @@ type Heap struct {
 	timer     bool // a tick is on its way
 	set       *shardSet
 	chunks    []*chunk
-	parked    parking
 	fits      tourney
-	last      *chunk            // the one that placed the last block; fits does not know what it has
-	mapped    int               // bytes of all chunks
-	peak      int               // most of mapped
-	nempty    int               // chunks without a block
-	low       int               // least of nempty since the last tick
-	reclaimed uint64            // malloced at the last reclaim
-	solo      int               // small blocks placed without spans, for deciding when to share out
-	spare     *[classes]*span   // lists of spans that are placed nowhere; nil before the heap is shared out
-	parts     map[uintptr]*part // slots in state part, by address
-	lent      *chunk            // where the last Borrow is that no slot serves; until the next block is placed
-	dead      [][]byte          // mappings that unlock gives back
-	stuck     [][]byte          // mappings that the source would not take back, for another try
-	leave     int               // bytes of both, which still count towards the limit
-	maps      *mappings         // all of them
+	last      *chunk                   // the one that placed the last block; fits does not know what it has
+	mapped    int                      // bytes of all chunks
+	peak      int                      // most of mapped
+	nempty    int                      // chunks without a block
+	low       int                      // least of nempty since the last tick
+	reclaimed uint64                   // malloced at the last reclaim
+	solo      int                      // blocks of up to maxSlot placed before the heap is shared out
+	spare     *[classes]*span          // lists of spans that are placed nowhere; nil before the heap is shared out
+	wait      *[classes - small]uint32 // blocks to place one by one before the next span of a class above maxSmall
+	parts     map[uintptr]*part        // slots in state part, by address
+	lent      *chunk                   // where the last Borrow is that no slot serves; until the next block is placed
+	dead      [][]byte                 // mappings that unlock gives back
+	stuck     [][]byte                 // mappings that the source would not take back, for another try
+	leave     int                      // bytes of both, which still count towards the limit
+	maps      *mappings                // all of them
 
 	// Bytes requested and given back under mu: large blocks, and small ones
 	// before the heap is shared out.
@@ -102,10 +102,10 @@ func (h *Heap) Init(cfg Config) {
 // unless the placement is byte-exact; empty if n is 0, and nil if TryMalloc
 // would fail.
 func (h *Heap) Malloc(n int) []byte {
-	if uint(n-1) < maxSmall && h != nil {
+	if uint(n-1) < maxSlot && h != nil {
 		c := classOf[uint(n+slotAlign-1)/slotAlign]
 		s := h.pin()
-		if sp := s.cur[c&63]; sp.head != noSlot {
+		if sp := s.cur[c&127]; sp.head != noSlot {
 			b := sp.take(n)
 			s.malloced += uint64(n)
 			unpin(s)
@@ -161,15 +161,14 @@ func (h *Heap) watchedMalloc(n int) ([]byte, error) {
 }
 
 func (h *Heap) malloc(n int) ([]byte, error) {
-	if n > maxSmall {
+	if n > maxSlot || !h.cfg.Spans {
 		return h.mallocLarge(n, 1)
 	}
-	return h.mallocSmall(n, int(classOf[(n+slotAlign-1)/slotAlign]))
+	return h.mallocSlot(n, class(n))
 }
 
-// mallocSmall takes a slot, or places the block while the heap is not shared
-// out.
-func (h *Heap) mallocSmall(n, c int) ([]byte, error) {
+// mallocSlot takes a slot, or places the block where slots are not worth it.
+func (h *Heap) mallocSlot(n, c int) ([]byte, error) {
 	s := h.pin()
 	if s != noShard && s.refill(c) {
 		b := s.takeFor(n, c)
@@ -178,7 +177,7 @@ func (h *Heap) mallocSmall(n, c int) ([]byte, error) {
 	}
 	unpin(s)
 	h.mu.Lock()
-	if h.closed || !h.shareOut() {
+	if h.closed || !h.shareOut() || h.direct(c) {
 		b, err := h.placeBlock(n, 1)
 		return b, h.unlock(err)
 	}
@@ -193,7 +192,9 @@ func (h *Heap) mallocSmall(n, c int) ([]byte, error) {
 		unpin(s)
 		sp, err := h.placeSpan(c)
 		if err != nil {
-			return nil, h.unlock(err)
+			// There may be room for the block alone.
+			b, err := h.placeBlock(n, 1)
+			return b, h.unlock(err)
 		}
 		s = h.pinLocked()
 		s.adopt(sp)
@@ -264,12 +265,12 @@ func (h *Heap) spanAt(addr uintptr) *span {
 // Borrow returns n bytes that are free now and stay so until the next
 // allocation from the heap by anyone; nothing is taken. nil as Malloc.
 func (h *Heap) Borrow(n int) []byte {
-	if uint(n-1) < maxSmall && h != nil {
+	if uint(n-1) < maxSlot && h != nil {
 		c := classOf[uint(n+slotAlign-1)/slotAlign]
 		s := h.pin()
-		if sp := s.cur[c&63]; sp.head != noSlot {
+		if sp := s.cur[c&127]; sp.head != noSlot {
 			// Safety: the head is a slot of the span, of n bytes or more.
-			b := (*[maxSmall]byte)(unsafe.Add(sp.base, sp.head*sp.size))[:n:n]
+			b := (*[maxSlot]byte)(unsafe.Add(sp.base, sp.head*sp.size))[:n:n]
 			s.lent, s.lentAt = int(c)+1, s.malloced
 			unpin(s)
 			return b
@@ -288,13 +289,13 @@ func (h *Heap) Borrow(n int) []byte {
 // borrowSlow lends from a chunk. So that the next small borrow is a fast one it
 // also takes a slot and frees it.
 func (h *Heap) borrowSlow(n int) []byte {
-	if n <= maxSmall && h.cfg.Spans {
+	if n <= maxSlot && h.cfg.Spans {
 		if !h.Free(h.Malloc(n)) {
 			return nil
 		}
 	}
 	h.mu.Lock()
-	if n <= maxSmall && h.cfg.Spans {
+	if n <= maxSlot && h.cfg.Spans {
 		h.malloced -= uint64(n)
 		h.freed -= uint64(n)
 	}
@@ -313,7 +314,7 @@ func (h *Heap) borrowSlow(n int) []byte {
 // A heap with few small blocks places them in its chunks: it may be one of
 // thousands, and spans take 32 KiB for each class.
 func (h *Heap) shareOut() bool {
-	const enough = 1024 // small blocks
+	const enough = 1024 // blocks
 	if h.set != nil {
 		return true
 	}
@@ -323,6 +324,10 @@ func (h *Heap) shareOut() bool {
 	}
 	if h.spare == nil {
 		h.spare = new([classes]*span)
+		h.wait = new([classes - small]uint32)
+		for i := range h.wait {
+			h.wait[i] = firstWait
+		}
 	}
 	set := make(shardSet, shardCount())
 	for i := range set {

@@ -34,10 +34,10 @@ func TestPartsLeaveNoRecord(t *testing.T) {
 	}
 }
 
-// TestRestIsNotParked: what is left of a block behind its freed head is freed
+// TestRestIsAligned: what is left of a block behind its freed head is freed
 // like any block, but does not serve the next request of its size: it may start
 // anywhere.
-func TestRestIsNotParked(t *testing.T) {
+func TestRestIsAligned(t *testing.T) {
 	for head := 1; head < 200; head += 7 {
 		h := newHeap(1 << 20)
 		b := mustMalloc(t, h, 5000+head)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"unsafe"
 
 	"github.com/gomem-go/gomem/offset"
@@ -51,11 +52,6 @@ func (h *Heap) mallocLarge(n, align int) ([]byte, error) {
 
 // placeBlock takes n bytes from a chunk, growing if none has room. Under mu.
 func (h *Heap) placeBlock(n, align int) ([]byte, error) {
-	if align == 1 {
-		if b := h.unpark(n); b != nil {
-			return b, nil
-		}
-	}
 	c, off, err := h.take(n, align)
 	if err != nil {
 		return nil, err
@@ -66,7 +62,7 @@ func (h *Heap) placeBlock(n, align int) ([]byte, error) {
 
 // placeSpan takes a span of class c. Under mu.
 func (h *Heap) placeSpan(class int) (*span, error) {
-	c, off, err := h.take(spanSize, spanSize)
+	c, off, err := h.take(spanBytes[class], spanUnit)
 	if err != nil {
 		return nil, err
 	}
@@ -77,27 +73,37 @@ func (h *Heap) placeSpan(class int) (*span, error) {
 		sp = newSpan(class)
 	}
 	sp.place(c, off)
-	at := uintptr(sp.base)
-	place := h.spans.Load().place(at)
-	if place == nil {
-		h.spans.Store(h.spans.Load().with(at))
-		h.maps.spans = h.spans.Load()
-		place = h.spans.Load().place(at)
+	for i := range sp.units() {
+		at := uintptr(sp.base) + uintptr(i*spanUnit)
+		place := h.spans.Load().place(at)
+		if place == nil {
+			h.spans.Store(h.spans.Load().with(at))
+			h.maps.spans = h.spans.Load()
+			place = h.spans.Load().place(at)
+		}
+		place.Store(sp)
 	}
-	place.Store(sp)
 	c.nspans++
+	c.spanned += sp.bytes()
 	return sp, nil
+}
+
+// removeSpan has nobody find sp any more. Under mu.
+func (h *Heap) removeSpan(sp *span) {
+	for i := range sp.units() {
+		h.spans.Load().place(uintptr(sp.base) + uintptr(i*spanUnit)).Store(nil)
+	}
+	sp.chunk.nspans--
+	sp.chunk.spanned -= sp.bytes()
+	sp.owner.Store(nil)
 }
 
 // dropSpans gives back empty spans, linked through next. Under mu.
 func (h *Heap) dropSpans(sp *span) {
 	for sp != nil {
 		next := sp.next
-		c := sp.chunk
-		h.spans.Load().place(uintptr(sp.base)).Store(nil)
-		c.nspans--
-		sp.owner.Store(nil)
-		h.giveBack(c, sp.off, spanSize)
+		h.removeSpan(sp)
+		h.giveBack(sp.chunk, sp.off, sp.bytes())
 		sp.chunk, sp.base = nil, nil
 		sp.next, h.spare[sp.class] = h.spare[sp.class], sp
 		sp = next
@@ -113,12 +119,17 @@ func (h *Heap) take(n, align int) (c *chunk, off int, err error) {
 	if c, off = h.takeMapped(n, align); c != nil {
 		return c, off, nil
 	}
-	h.unparkAll()
-	if c, off = h.takeMapped(n, align); c != nil {
-		return c, off, nil
-	}
 	if h.reclaimWorthwhile() {
 		h.reclaim()
+		if c, off = h.takeMapped(n, align); c != nil {
+			return c, off, nil
+		}
+	}
+	if n >= ownChunk && h.dropFor(n) {
+		h.flush()
+		if h.closed {
+			return nil, 0, ErrClosed
+		}
 		if c, off = h.takeMapped(n, align); c != nil {
 			return c, off, nil
 		}
@@ -187,7 +198,12 @@ func (h *Heap) takeFrom(c *chunk, n, align int) (off int) {
 		off = c.place.AllocateAligned(n, align)
 	}
 	if off >= 0 {
-		h.last, h.lent = c, nil
+		h.lent = nil
+		if n < ownChunk {
+			h.last = c
+		} else if c != h.last {
+			h.fits.set(c.index, c.place.Fits())
+		}
 		if c.idle {
 			c.idle = false
 			h.nempty--
@@ -231,13 +247,6 @@ func (h *Heap) freeBlock(b []byte) error {
 		return h.unlock(h.misuse(ErrNotOwned, b, nil))
 	}
 	off := int(addr - e.base)
-	if done, err := h.park(e.c, off, len(b)); done {
-		if err != nil {
-			err = h.misuse(nil, b, err)
-		}
-		return h.unlock(err)
-	}
-	h.unparkAll()
 	if err := e.c.place.Free(off, len(b)); err != nil {
 		return h.unlock(h.misuse(nil, b, err))
 	}
@@ -252,8 +261,8 @@ func (h *Heap) grow(n int) error {
 		return fmt.Errorf("%w: %d bytes", ErrOutOfMemory, n)
 	}
 	least := (n + chunkUnit - 1) &^ (chunkUnit - 1)
-	if h.cfg.Spans && least >= spanSize {
-		least += spanSize // to align it
+	if h.cfg.Spans && least >= spanUnit {
+		least += spanUnit // to align it
 	}
 	size := least
 	if n < ownChunk {
@@ -271,7 +280,7 @@ func (h *Heap) grow(n int) error {
 	if err != nil {
 		return fmt.Errorf("gomem: growing by %d bytes: %w", size, err)
 	}
-	h.addChunk(mem)
+	h.addChunk(mem, n >= ownChunk)
 	return nil
 }
 
@@ -287,26 +296,35 @@ func (h *Heap) nextChunk() int {
 	return min(max(h.mapped/16&^(pageSize-1), minChunk), maxChunk)
 }
 
-func (h *Heap) addChunk(mem []byte) {
+// freeIndex is where in chunks the next one goes: the first place, but the last
+// for the own chunk of a large block. The first chunk with room serves, so
+// small blocks stay out of those until there is no other.
+func (h *Heap) freeIndex(own bool) int {
+	if own {
+		for i, c := range slices.Backward(h.chunks) {
+			if c == nil {
+				return i
+			}
+		}
+	} else if i := slices.Index(h.chunks, nil); i >= 0 {
+		return i
+	}
+	return len(h.chunks)
+}
+
+func (h *Heap) addChunk(mem []byte, own bool) {
 	c := &chunk{raw: mem, mem: mem, idle: true}
-	if h.cfg.Spans && len(mem) >= 2*spanSize {
-		c.mem = mem[-c.addr()&(spanSize-1):]
+	if h.cfg.Spans && len(mem) >= 2*spanUnit {
+		c.mem = mem[-c.addr()&(spanUnit-1):]
 	}
 	c.place = h.cfg.Placement(len(c.mem))
 	c.size = c.place.Size()
 	c.tlsf, _ = c.place.(*offset.TLSF)
-	c.index = len(h.chunks)
-	for i, at := range h.chunks {
-		if at == nil {
-			c.index = i
-			break
-		}
-	}
+	c.index = h.freeIndex(own)
 	if c.index == len(h.chunks) {
-		h.chunks = append(h.chunks, c)
-	} else {
-		h.chunks[c.index] = c
+		h.chunks = append(h.chunks, nil)
 	}
+	h.chunks[c.index] = c
 	h.fits.set(c.index, c.place.Fits())
 	h.mapped += len(mem)
 	h.peak = max(h.peak, h.mapped)

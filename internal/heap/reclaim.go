@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -33,7 +34,7 @@ func (h *Heap) reclaimWorthwhile() bool {
 		return false
 	}
 	total, freed := h.totals()
-	if total-h.reclaimed < uint64(h.mapped/2) {
+	if total-h.reclaimed < uint64(min(h.mapped/2, maxChunk)) {
 		return false
 	}
 	free := 0
@@ -43,7 +44,7 @@ func (h *Heap) reclaimWorthwhile() bool {
 		}
 	}
 	slack := h.mapped - free - int(total-freed)
-	return slack > max(idleLimit*spanSize, h.mapped/8)
+	return slack > max(idleLimit*spanUnit, h.mapped/8)
 }
 
 // reclaim takes in what was freed remotely, returns the empty spans of every
@@ -52,7 +53,6 @@ func (h *Heap) reclaimWorthwhile() bool {
 // the memory of a P that no longer runs this program's allocations is not lost.
 // Under mu.
 func (h *Heap) reclaim() {
-	h.unparkAll()
 	if h.set == nil {
 		return
 	}
@@ -160,17 +160,40 @@ func (h *Heap) dropEmpty(keep int) (dropped int) {
 		if c == nil || !c.empty() || c == h.lent {
 			continue
 		}
-		if h.nempty > keep || len(c.raw) > max(maxChunk, h.cfg.Size)+spanSize {
+		if h.nempty > keep || len(c.raw) > max(maxChunk, h.cfg.Size)+spanUnit {
 			h.dropChunk(c)
-			h.nempty--
 			dropped++
 		}
 	}
 	if dropped > 0 {
-		h.low = min(h.low, h.nempty)
 		h.table.Store(newTable(h.chunks))
 	}
 	return dropped
+}
+
+// dropFor removes empty chunks of n bytes in all, to make place for one of that
+// size, if there are so many. Under mu.
+func (h *Heap) dropFor(n int) bool {
+	empty := 0
+	for _, c := range h.chunks {
+		if c != nil && c.idle && c != h.lent {
+			empty += len(c.raw)
+		}
+	}
+	if empty < n {
+		return false
+	}
+	for _, c := range slices.Backward(h.chunks) {
+		if c == nil || !c.idle || c == h.lent {
+			continue
+		}
+		h.dropChunk(c)
+		if n -= len(c.raw); n <= 0 {
+			break
+		}
+	}
+	h.table.Store(newTable(h.chunks))
+	return true
 }
 
 func (h *Heap) dropChunk(c *chunk) {
@@ -180,6 +203,8 @@ func (h *Heap) dropChunk(c *chunk) {
 	h.chunks[c.index] = nil
 	h.fits.set(c.index, 0)
 	h.mapped -= len(c.raw)
+	h.nempty--
+	h.low = min(h.low, h.nempty)
 	h.bury(c)
 }
 
@@ -275,10 +300,10 @@ func (m *mappings) unmapAll() {
 // inUse says whether c holds a live block. For a heap that is gone, when
 // nobody changes anything any more.
 func (c *chunk) inUse(spans *spanMap) bool {
-	if c.size-c.place.FreeBytes() != c.nspans*spanSize {
+	if c.size-c.place.FreeBytes() != c.spanned {
 		return true
 	}
-	for off := 0; off+spanSize <= len(c.mem) && c.nspans > 0; off += spanSize {
+	for off := 0; off+spanUnit <= len(c.mem) && c.nspans > 0; off += spanUnit {
 		place := spans.place(c.addr() + uintptr(off))
 		if place == nil || place.Load() == nil {
 			continue
@@ -347,7 +372,6 @@ func (h *Heap) reset() error {
 	}
 	h.chunks, h.fits, h.last, h.lent = nil, tourney{}, nil, nil
 	h.mapped, h.nempty, h.low = 0, 0, 0
-	h.parked = parking{}
 	h.spans.Store(noSpans)
 	h.table.Store(&noChunks)
 	return err

@@ -283,9 +283,9 @@ func (h *Heap) resetSamples() error {
 // free slots that it left for the ones to come.
 func (h *Heap) countSample(n int) {
 	brought := int64(1)
-	if n <= maxSmall {
+	if n <= maxSlot {
 		s := h.pin()
-		sp := s.cur[classOf[(n+slotAlign-1)/slotAlign]]
+		sp := s.cur[class(n)]
 		brought += int64(sp.carved - sp.used)
 		unpin(s)
 	}

@@ -17,9 +17,9 @@ type shard struct {
 	// value a few operations old; in front, where 32-bit systems align them.
 	malloced, freed, raced uint64
 
-	cur   [64]*span // by class; 64 so that the index needs no bounds check
+	cur   [128]*span // by class; 128 so that the index needs no bounds check
 	spans [classes]list
-	idle  int    // number of empty spans in the lists
+	idle  int    // units of empty spans in the lists
 	seen  uint64 // malloced at the last reclaim: unchanged means quiet
 
 	// The class of the last Borrow plus 1, and malloced then. While that is
@@ -57,7 +57,8 @@ func (set shardSet) of(id int) *shard {
 	return noShard
 }
 
-// idleLimit is how many empty spans a shard keeps for the next load: 256 KiB.
+// idleLimit is how many units of empty spans a shard keeps for the next load:
+// 256 KiB.
 const idleLimit = 256 << 10 >> spanShift
 
 func newShard() *shard {
@@ -84,7 +85,7 @@ func (s *shard) refill(c int) bool {
 	}
 	l.remove(sp)
 	if sp.used == 0 {
-		s.idle--
+		s.idle -= sp.units()
 	}
 	s.setCur(c, sp)
 	return sp.head != noSlot || sp.carve()
@@ -125,7 +126,7 @@ func (s *shard) file(sp *span) {
 	}
 	if sp.used == 0 {
 		l.pushBack(sp)
-		s.idle++
+		s.idle += sp.units()
 	} else {
 		l.pushFront(sp)
 	}

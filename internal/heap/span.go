@@ -12,6 +12,7 @@ import (
 //	live    requested bytes: what a whole free must name
 //	queued  freed by a goroutine on another P; the owner has not seen it yet
 //	part    some bytes are freed, which ones is in Heap.parts
+//	gone    a block of the chunk now: the span was melted
 //
 // The owner reads and writes records of its spans plainly. Everybody else
 // moves live to queued or part with a compare-and-swap, which decides between
@@ -27,6 +28,7 @@ const (
 	stateFree  = 0 << 29
 	stateQueue = 1 << 29
 	statePart  = 2 << 29
+	stateGone  = 3 << 29
 	stateLive  = 4 << 29
 	noSlot     = 1<<29 - 1
 )
@@ -49,7 +51,7 @@ type span struct {
 	head   uint32 // first free slot, or noSlot
 	used   uint32 // slots not on the free list and carved: live, queued or part
 	size   uint32 // bytes per slot
-	magic  uint32 // ceil(2^32/size): i = offset*magic>>32 for offset < spanSize
+	magic  uint32 // ceil(2^35/size): i = offset*magic>>35 for offset < maxSpan
 	carved uint32 // slots below this have been on the free list at least once
 	where  uint8
 	class  uint8
@@ -71,12 +73,12 @@ var exhausted = &span{head: noSlot, size: 1}
 
 func newSpan(class int) *span {
 	size := slotSize[class]
-	slots := spanSize / size
+	slots := uint32(spanBytes[class]) / size
 	return &span{
 		recs:  make([]uint32, slots),
 		bits:  make([]atomic.Uint32, (slots+31)/32),
 		size:  size,
-		magic: uint32((1<<32 + uint64(size) - 1) / uint64(size)),
+		magic: uint32((1<<35 + uint64(size) - 1) / uint64(size)),
 		class: uint8(class),
 	}
 }
@@ -93,9 +95,15 @@ func (sp *span) place(c *chunk, off int) {
 // slot returns the slot that holds the byte at off of the span and how far
 // into the slot it is. The slot may lie behind the last one.
 func (sp *span) slot(off uint32) (i, within uint32) {
-	i = uint32(uint64(off) * uint64(sp.magic) >> 32)
+	i = uint32(uint64(off) * uint64(sp.magic) >> 35)
 	return i, off - i*sp.size
 }
+
+// bytes is the size of the span.
+func (sp *span) bytes() int { return spanBytes[sp.class] }
+
+// units is the number of places in the span map that the span takes.
+func (sp *span) units() int { return sp.bytes() >> spanShift }
 
 // full says whether neither a free nor an uncarved slot is left.
 func (sp *span) full() bool {
@@ -118,7 +126,7 @@ func (sp *span) carve() bool {
 	return true
 }
 
-// take pops a free slot, which must exist, for n bytes, at most maxSmall.
+// take pops a free slot, which must exist, for n bytes, at most maxSlot.
 func (sp *span) take(n int) []byte {
 	i := sp.head
 	rec := &sp.recs[i]
@@ -126,7 +134,7 @@ func (sp *span) take(n int) []byte {
 	*rec = stateLive | uint32(n)
 	sp.used++
 	// Safety: slot i lies inside the span, and no slot is smaller than n.
-	return (*[maxSmall]byte)(unsafe.Add(sp.base, i*sp.size))[:n:n]
+	return (*[maxSlot]byte)(unsafe.Add(sp.base, i*sp.size))[:n:n]
 }
 
 // give puts slot i back on the free list.

@@ -29,7 +29,6 @@ type Stats struct {
 func (h *Heap) Stats() Stats {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.unparkAll()
 	s := Stats{Backing: h.mapped + h.guards, EmptyChunks: h.nempty, Refused: h.refused.Load(), Raced: h.raced}
 	s.PeakBacking = max(h.peak, s.Backing)
 	s.Sampled, s.Unguarded, s.Damaged = h.sampled, h.unguarded, h.damaged.Load()
@@ -69,7 +68,6 @@ type Chunk struct {
 func (h *Heap) Chunks() iter.Seq[Chunk] {
 	return func(yield func(Chunk) bool) {
 		h.mu.Lock()
-		h.unparkAll()
 		var all []Chunk
 		for _, c := range h.chunks {
 			if c == nil {

@@ -8,7 +8,6 @@ import (
 // not hold. It pauses the heap; O(everything).
 func (h *Heap) Verify() error {
 	h.mu.Lock()
-	h.unparkAll()
 	h.pause()
 	err := h.verify()
 	h.resume()
@@ -61,21 +60,24 @@ func (h *Heap) verify() error {
 
 // verifySpans checks the map of spans and collects the spans of c.
 func (c *chunk) verifySpans(m *spanMap, spans map[*span]bool) error {
-	count := 0
-	for off := 0; off < len(c.mem); off += spanSize {
+	count, bytes := 0, 0
+	for off := 0; off < len(c.mem); off += spanUnit {
 		place := m.place(c.addr() + uintptr(off))
 		if place == nil || place.Load() == nil {
 			continue
 		}
 		sp := place.Load()
-		if sp.chunk != c || sp.off != off || uintptr(sp.base) != c.addr()+uintptr(off) {
+		if sp.chunk != c || uint(off-sp.off) >= uint(sp.bytes()) || uintptr(sp.base) != c.addr()+uintptr(sp.off) {
 			return fmt.Errorf("the span at %d believes to be at %d", off, sp.off)
 		}
-		spans[sp] = true
-		count++
+		if !spans[sp] {
+			spans[sp] = true
+			count++
+		}
+		bytes += spanUnit
 	}
-	if count != c.nspans {
-		return fmt.Errorf("%d spans, counted %d", count, c.nspans)
+	if count != c.nspans || bytes != c.spanned {
+		return fmt.Errorf("%d spans of %d bytes, counted %d and %d", count, bytes, c.nspans, c.spanned)
 	}
 	if c.idle != c.empty() {
 		return fmt.Errorf("idle is %v with %d bytes free of %d", c.idle, c.place.FreeBytes(), c.place.Size())
@@ -96,7 +98,7 @@ func (h *Heap) verifyShards(spans map[*span]bool) error {
 					return fmt.Errorf("heap: shard %d class %d: broken list at %v", id, c, sp)
 				}
 				if sp.used == 0 {
-					idle++
+					idle += sp.units()
 				} else if sp.prev != nil && sp.prev.used == 0 {
 					return fmt.Errorf("heap: shard %d class %d: empty span before %v", id, c, sp)
 				}
@@ -107,7 +109,7 @@ func (h *Heap) verifyShards(spans map[*span]bool) error {
 			}
 		}
 		if idle != s.idle {
-			return fmt.Errorf("heap: shard %d: %d idle spans, counted %d", id, idle, s.idle)
+			return fmt.Errorf("heap: shard %d: %d units idle, counted %d", id, idle, s.idle)
 		}
 	}
 	for sp := range spans {
