@@ -156,19 +156,20 @@ func TestTrimmedClassWaits(t *testing.T) {
 	for range 100 {
 		trim() // until no span is left
 	}
-	if s := h.Stats(); s.Spans != 0 {
-		t.Fatalf("%d spans left", s.Spans)
-	}
+	before := h.Stats().Spans // that other shards hold, if any
 	for range meltWait - 200 {
 		trim()
 	}
 	if w := h.wait[class(n)-small]; w == 0 || w > 200 {
 		t.Fatalf("waits for %d more blocks", w)
 	}
+	if s := h.Stats(); s.Spans > before {
+		t.Fatalf("%d spans, %d before", s.Spans, before)
+	}
 	for range 200 {
 		h.Free(mustMalloc(t, h, n))
 	}
-	if s := h.Stats(); s.Spans == 0 {
+	if s := h.Stats(); s.Spans <= before {
 		t.Error("no span after the wait")
 	}
 }
