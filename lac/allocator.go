@@ -22,9 +22,12 @@ type Allocator struct {
 	// refs is 1 from Get and one more per IncRef; -1 while a release is on its
 	// way, 0 once it is done.
 	refs int32
+	// lone is 1 if a release has nothing to do but to say so: the core is plain,
+	// and its home lent this handle last.
+	lone int32
 	// table is that of the core once IncRef was called: the goroutines bump in it.
 	table *table
-	_     [8]byte // a cache line each, on 64-bit machines
+	next  *Allocator // the handle whose turn follows
 }
 
 // alive returns the core of a handle, or nil after reporting op on a released one.
@@ -66,7 +69,16 @@ func (ac *Allocator) refill(c *core, n uintptr) unsafe.Pointer {
 	c.cur.off = ac.off
 	p := c.take(n)
 	ac.base, ac.off, ac.end = c.cur.base, c.cur.off, c.cur.end
+	ac.grown(c)
 	return p
+}
+
+// grown notes that the arena may own more than its first chunk, so that a
+// release has more to do. Goroutines that share a handle only read here.
+func (ac *Allocator) grown(c *core) {
+	if !c.plain && ac.lone != 0 {
+		ac.lone = 0
+	}
 }
 
 // allocLocked serves a handle that shares its core with other handles.
@@ -97,6 +109,7 @@ func (ac *Allocator) share(c *core) {
 		ac.base, ac.off, ac.end = nil, 0, 0
 	}
 	c.multi, c.plain = true, false
+	ac.grown(c)
 	c.handles.Store(1)
 }
 

@@ -35,6 +35,7 @@ func Attach[T any](ac *Allocator, v T) T {
 	if ac != nil {
 		if c := ac.alive("Attach"); c != nil {
 			c.attach(v, reflect.TypeFor[T]().Kind() == reflect.Interface)
+			ac.grown(c)
 		}
 	}
 	return v

@@ -65,17 +65,17 @@ func (c chunk) own(by *core) {
 	*(**core)(c.base) = by
 }
 
-// wipe makes the data zero again. The caller owns the chunk alone.
-func (c *chunk) wipe() {
-	if c.used <= header+smallWipe {
+// wipe makes the data zero again, of which the bytes before used may be anything.
+// The caller owns the chunk alone.
+func (c *chunk) wipe(used uintptr) {
+	if used <= header+smallWipe {
 		// Safety: every chunk has minChunkSize bytes; a few more stores cost less
 		// than a call.
 		*(*[smallWipe / word]uint64)(unsafe.Add(c.base, header)) = [smallWipe / word]uint64{}
 	} else {
 		// Safety: header <= used <= size, all inside the chunk.
-		clear(unsafe.Slice((*byte)(unsafe.Add(c.base, header)), c.used-header))
+		clear(unsafe.Slice((*byte)(unsafe.Add(c.base, header)), used-header))
 	}
-	c.used = header
 }
 
 // store keeps the idle chunks of a pool for its arenas to share.
@@ -119,7 +119,8 @@ func (s *store) get(size uintptr) chunk {
 		s.bytes -= size
 		s.reused++
 		s.mu.Unlock()
-		c.wipe()
+		c.wipe(c.used)
+		c.used = header
 		return c
 	}
 	s.created++

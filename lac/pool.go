@@ -4,7 +4,6 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
-	"unsafe"
 	"weak"
 )
 
@@ -66,15 +65,15 @@ type AllocatorPool struct {
 // shard is what one processor owns of a pool.
 type shard struct {
 	_        [0]atomic.Uint64 // aligns the counters on 32-bit machines
-	gets     uint64
+	turns    uint64           // arenas lent that the handle before had left: a release and a get each
+	gets     uint64           // the other gets and releases
 	releases uint64
 	//lint:ignore U1000 only the portable form locks
 	lock shardLock
 
+	last  *Allocator // the handle lent last; the next one follows it
 	idle  int
-	next  uint    // handle of the slab to use next
-	last  uintptr // address of the handle lent last, only compared
-	born  uint32  // epoch of the slab
+	born  uint32 // epoch of the slab
 	slab  *[slabLen]Allocator
 	cores [shardCores]*core
 	inbox atomic.Pointer[returned]
@@ -87,8 +86,9 @@ type shards []shard
 // counts adds up the shards.
 func (list shards) counts() (gets, releases uint64) {
 	for i := range list {
-		gets += list[i].read(&list[i].gets)
-		releases += list[i].read(&list[i].releases) + list[i].waiting()
+		turns := list[i].read(&list[i].turns)
+		gets += turns + list[i].read(&list[i].gets)
+		releases += turns + list[i].read(&list[i].releases) + list[i].waiting()
 	}
 	return gets, releases
 }
@@ -147,7 +147,7 @@ func (p *AllocatorPool) renewShards() {
 	}
 	list := make(shards, shardCount())
 	for i := range list {
-		list[i].slab = &noHandles
+		list[i].slab, list[i].last = noHandles, &noHandles[0]
 	}
 	p.shards.Store(&list)
 }
@@ -171,161 +171,6 @@ func (p *AllocatorPool) pinned() *shard {
 		unpin(s)
 		p.growShards()
 	}
-}
-
-// Get lends an arena out, empty, until its Release. The handle is owned by the
-// caller until then. A nil pool, or any pool while DisableAllLac is
-// set, returns nil, which allocates from the Go heap. O(1), amortised over the
-// handles made at once; takes no lock in steady state.
-func (p *AllocatorPool) Get() *Allocator {
-	if p == nil || DisableAllLac {
-		return nil
-	}
-	s := p.at(procPin())
-	h, l := &s.slab[s.next%slabLen], &s.slab[(s.next-1)%slabLen]
-	if atomic.LoadInt32(&h.refs) == 0 && h.core == nil {
-		var c *core
-		if atomic.LoadInt32(&l.refs) == 0 && l.core != nil && l.core.plain {
-			// The handle lent before this one was released and kept its core.
-			c = l.core
-			c.first.used = l.off
-			s.releases++
-			l.base, l.core = nil, nil
-		} else if s.idle > 0 {
-			s.idle--
-			c, s.cores[s.idle] = s.cores[s.idle], nil
-		} else {
-			unpin(s)
-			return p.getSlow()
-		}
-		h.base, h.core = c.whole.base, c
-		h.off, h.end, h.refs = c.whole.off, c.whole.end, 1
-		s.next++
-		s.last = uintptr(unsafe.Pointer(h))
-		s.gets++
-		unpin(s)
-		c.first.wipe()
-		return h
-	}
-	unpin(s)
-	return p.getSlow()
-}
-
-// noHandles stands in for the slab of a shard that has none: all are taken.
-var noHandles = func() (slab [slabLen]Allocator) {
-	for i := range slab {
-		slab[i].refs = 1
-	}
-	return slab
-}()
-
-// noShard stands in for a shard that does not exist yet: it has nothing to give
-// and room for nothing.
-var noShard = shard{slab: &noHandles, idle: shardCores}
-
-// handle returns a free handle of the slab, marked as taken, or nil if the shard
-// needs a new slab: too many in a row are out, or one was out when a collection
-// ran. The slab would keep the arena of a dropped handle alive otherwise. The
-// caller is pinned at s.
-func (s *shard) handle(epoch uint32) *Allocator {
-	for range 8 {
-		h := &s.slab[s.next%slabLen]
-		if atomic.LoadInt32(&h.refs) == 0 {
-			s.reap(h)
-			s.next++
-			h.refs = 1
-			s.last = uintptr(unsafe.Pointer(h))
-			return h
-		}
-		if s.born != epoch {
-			break
-		}
-		s.next++
-	}
-	return nil
-}
-
-// reap makes the core that a released handle kept idle, or the collector's if too
-// many are. The caller is pinned at s.
-func (s *shard) reap(h *Allocator) {
-	if atomic.LoadInt32(&h.refs) != 0 || h.core == nil || !h.core.plain {
-		return
-	}
-	c := h.core
-	c.first.used = h.off
-	s.releases++
-	h.base, h.core = nil, nil
-	if s.idle < len(s.cores) {
-		s.cores[s.idle] = c
-		s.idle++
-	}
-}
-
-// getSlow finds or makes a core and a handle.
-func (p *AllocatorPool) getSlow() *Allocator {
-	var spare *[slabLen]Allocator
-	var c *core
-	for {
-		s := p.pinned()
-		s.drain()
-		if s.idle == 0 {
-			s.reap(&s.slab[(s.next-1)%slabLen])
-		}
-		if c == nil && s.idle > 0 {
-			s.idle--
-			c, s.cores[s.idle] = s.cores[s.idle], nil
-		}
-		if spare != nil {
-			for i := range s.slab {
-				s.reap(&s.slab[i])
-			}
-			s.slab, s.next, s.born, spare = spare, 0, p.epoch.Load(), nil
-		}
-		short := false
-		if c != nil && c.debug != nil {
-			s.gets++
-			unpin(s)
-			h := &Allocator{pool: p, refs: 1}
-			p.start(h, c)
-			return h
-		}
-		if c != nil {
-			if h := s.handle(p.epoch.Load()); h != nil {
-				c.home = s
-				s.gets++
-				unpin(s)
-				p.start(h, c)
-				return h
-			}
-			short = true
-		}
-		unpin(s)
-		if short {
-			spare = new([slabLen]Allocator)
-			for i := range spare {
-				spare[i].pool = p
-			}
-		}
-		if c == nil {
-			c = p.findCore()
-		}
-	}
-}
-
-// start gives a core to a new handle.
-func (p *AllocatorPool) start(h *Allocator, c *core) {
-	h.core = c
-	if c.debug != nil {
-		p.mu.Lock()
-		if p.live == nil {
-			p.live = map[*core]struct{}{}
-		}
-		p.live[c] = struct{}{}
-		p.mu.Unlock()
-		return
-	}
-	c.first.wipe()
-	h.base, h.off, h.end = c.whole.base, c.whole.off, c.whole.end
 }
 
 // findCore takes an idle core from the shared list, or makes one.

@@ -2,12 +2,13 @@ package lac
 
 import (
 	"sync/atomic"
-	"unsafe"
 )
 
 // DecRef gives one reference back; the last one releases the arena, as Release
 // does. One DecRef too many reports [ErrReleased] and changes nothing. O(1).
-func (ac *Allocator) DecRef() {
+func (ac *Allocator) DecRef() { leave(ac, (*Allocator).decRefSlow) }
+
+func (ac *Allocator) decRefSlow() {
 	if ac != nil {
 		ac.drop("DecRef")
 	}
@@ -19,11 +20,23 @@ func (ac *Allocator) DecRef() {
 // releasing while references taken by IncRef are out reports [ErrHeld], and the
 // last DecRef gives the memory back. O(1) for an arena of one chunk, else
 // O(chunks + attached); never allocates in steady state.
-func (ac *Allocator) Release() {
-	if ac == nil {
+func (ac *Allocator) Release() { leave(ac, (*Allocator).releaseSlow) }
+
+// leave ends a lone handle: the next Get of its home looks at it first, so it
+// keeps its core. Only the handle is written: should a second release at the
+// same time have been first, the core may belong to somebody else. The way out
+// for other handles is a parameter for the reason that alloc has.
+func leave(ac *Allocator, out func(*Allocator)) {
+	if ac != nil && atomic.LoadInt32(&ac.lone) != 0 {
+		ac.lone, ac.end = 0, 0
+		put32(&ac.refs, 0)
 		return
 	}
-	if lazy && ac.stay() {
+	out(ac)
+}
+
+func (ac *Allocator) releaseSlow() {
+	if ac == nil {
 		return
 	}
 	s := ac.pool.pin()
@@ -37,21 +50,6 @@ func (ac *Allocator) Release() {
 	ac.drop("Release")
 }
 
-// stay ends a plain handle that is the last one its home lent: the next Get
-// there looks at it first, so it keeps its core. Only the handle is written:
-// should a second release at the same time have been first, the core may belong
-// to somebody else.
-func (ac *Allocator) stay() bool {
-	c := ac.core
-	if c == nil || !c.plain || atomic.LoadInt32(&ac.refs) != 1 ||
-		atomic.LoadUintptr(&c.home.last) != uintptr(unsafe.Pointer(ac)) {
-		return false
-	}
-	ac.end = 0
-	free(&ac.refs)
-	return true
-}
-
 // claim ends a plain handle whose core has its home at s, where the caller is
 // pinned: nobody else can be inside claim for that core, so of two goroutines
 // that release one handle only one succeeds.
@@ -62,7 +60,7 @@ func (ac *Allocator) claim(c *core, s *shard) bool {
 	s.releases++
 	c.first.used = ac.off
 	ac.base, ac.off, ac.end, ac.core = nil, 0, 0, nil
-	free(&ac.refs)
+	put32(&ac.refs, 0)
 	return true
 }
 

@@ -43,15 +43,15 @@ func unpin(*shard) { procUnpin() }
 // lazy tells that Release may leave the core with the handle, for Get to find.
 const lazy = true
 
-// free ends the references of a handle, after everything else was done to the
-// arena. The processors named order stores anyway, and there a locked
-// instruction would cost more than the rest of a release.
-func free(refs *int32) {
+// put32 stores after everything else that was done to the arena. The processors
+// named order stores anyway, and there a locked instruction would cost more than
+// the rest of a release.
+func put32(p *int32, v int32) {
 	if runtime.GOARCH == "amd64" || runtime.GOARCH == "386" {
-		*refs = 0
+		*p = v
 		return
 	}
-	atomic.StoreInt32(refs, 0)
+	atomic.StoreInt32(p, v)
 }
 
 // waiting counts the handles that were released and still have their core.

@@ -33,8 +33,8 @@ const lazy = false
 
 func (*shard) waiting() uint64 { return 0 }
 
-// free ends the references of a handle.
-func free(refs *int32) { atomic.StoreInt32(refs, 0) }
+// put32 stores after everything else that was done to the arena.
+func put32(p *int32, v int32) { atomic.StoreInt32(p, v) }
 
 // read returns a counter of the shard.
 func (s *shard) read(counter *uint64) uint64 {
