@@ -3,6 +3,7 @@ package compare
 import (
 	"context"
 	"runtime"
+	"time"
 
 	"github.com/gomem-go/gomem"
 	"github.com/gomem-go/gomem/bench/rival"
@@ -13,22 +14,25 @@ import (
 type Guarded struct {
 	Trace string
 
-	// With is the time with the guard over the time without it; Same is the time
-	// of a second allocator without it over the first one's, which would be 1 if
+	// With is the time with the guard over the mean of two allocators without
+	// it; Same is the time of one of these over the other's, which would be 1 if
 	// nothing disturbed the measurement.
 	With, Same float64
 }
 
-// guardOps is the least number of operations in a turn.
-const guardOps = 400_000
+// guardTurn is the least length of a turn. The guard takes a block every 2 ms at
+// most, so each turn pays for some.
+const guardTurn = 8 * time.Millisecond
 
 // Guard replays t on an allocator with the sampled guard and on two without.
-// Where an allocator's memory happens to lie makes a difference of its own, so
-// there are sets of three fresh ones, and the median over all turns of all sets
-// is what is returned.
+//
+// A percent is looked for, on a machine that may be off by ten in any one turn: a
+// turn is related to those beside it, each being the sum over whole rounds, as
+// only some of them pay; and the median of that counts. Where an allocator's
+// memory happens to lie makes a difference of its own, so that there are sets of
+// three fresh ones, and the median of the sets is returned.
 func Guard(ctx context.Context, t *trace.Trace, sets, turns int) (with, same float64, err error) {
 	var withs, sames []float64
-	rounds := max(guardOps/max(len(t.Ops), 1), 1)
 	for range sets {
 		replayers := []rival.Replayer{
 			rival.NewGomem(len(t.Sizes)),
@@ -36,22 +40,32 @@ func Guard(ctx context.Context, t *trace.Trace, sets, turns int) (with, same flo
 			rival.NewGomem(len(t.Sizes)),
 		}
 		runtime.GC()
+		rounds := 1
 		for _, r := range replayers {
-			rival.Measure(r, t, rounds)
+			r.Round(t)
+			start := time.Now()
+			r.Round(t)
+			rounds = max(rounds, int(guardTurn/max(time.Since(start), time.Microsecond)))
 		}
+		var with, same []float64
 		for turn := range turns {
 			if err := ctx.Err(); err != nil {
 				return 0, 0, err
 			}
-			// Everyone is first, second and third in turn.
-			var ns [3]float64
-			for i := range ns {
-				at := (turn + i) % len(ns)
-				ns[at] = rival.Measure(replayers[at], t, rounds).Median
+			var took [3]float64
+			for i := range replayers {
+				at := (turn + i) % len(replayers) // everyone is first, second and third in turn
+				start := time.Now()
+				for range rounds {
+					replayers[at].Round(t)
+				}
+				took[at] = float64(time.Since(start))
 			}
-			withs = append(withs, ns[1]/ns[0])
-			sames = append(sames, ns[2]/ns[0])
+			with = append(with, 2*took[1]/(took[0]+took[2]))
+			same = append(same, took[2]/took[0])
 		}
+		withs = append(withs, rival.Summarize(with).Median)
+		sames = append(sames, rival.Summarize(same).Median)
 		for _, r := range replayers {
 			r.Close()
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/gomem-go/gomem/bench/compare"
 	"github.com/gomem-go/gomem/bench/reading"
@@ -98,7 +99,7 @@ func (r *results) memoryLosses() []string {
 	}
 	for _, g := range r.Guarded {
 		if g.With > guardCost {
-			losses = append(losses, fmt.Sprintf("sampled guard, trace %s: %.3f of the time without it, goal %.2f (without it again: %.3f)", g.Trace, g.With, guardCost, g.Same))
+			losses = append(losses, fmt.Sprintf("sampled guard, trace %s: %.3f of the time without it, goal %.2f; two without it differ by %.1f %%", g.Trace, g.With, guardCost, 100*math.Abs(g.Same-1)))
 		}
 	}
 	return losses

@@ -133,7 +133,7 @@ func (m *measurement) eachTrace(do func(name string, t *trace.Trace) error) erro
 
 func measureGuard(ctx context.Context, m *measurement) error {
 	return m.eachTrace(func(name string, t *trace.Trace) error {
-		with, same, err := compare.Guard(ctx, t, m.passes, 3*m.passes)
+		with, same, err := compare.Guard(ctx, t, m.passes, 5*m.passes)
 		m.Guarded = append(m.Guarded, compare.Guarded{Trace: name, With: with, Same: same})
 		return err
 	})

@@ -58,7 +58,7 @@ func (r *results) writeHeld(p *printer) {
 }
 
 func (r *results) writeGuarded(p *printer) {
-	p.f("## The sampled guard\n\nThe time of an allocator with WithSampledGuard over that of one without, in turns. Beside it a second one without, for what the\nmeasurement itself is off by. The goal is %.2f.\n\n| trace | with the guard | without it again |\n|---|---:|---:|\n", guardCost)
+	p.f("## The sampled guard\n\nThe time of an allocator with WithSampledGuard over that of one without, in turns. Beside it a second one without, for what the\nmeasurement itself is off by. The goal is %.2f.\n\n| trace | with the guard | without, again |\n|---|---:|---:|\n", guardCost)
 	for _, g := range r.Guarded {
 		p.f("| %s | %.3f | %.3f |\n", g.Trace, g.With, g.Same)
 	}
