@@ -2,7 +2,6 @@ package gomem
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/gomem-go/gomem/internal/check"
@@ -29,16 +28,20 @@ type Block = offset.Block
 // Init.
 type Allocator struct {
 	// Size is the number of offsets managed; to be read only.
-	Size  int
-	place offset.Allocator // nil before Init and after Recycle
+	Size int
+
+	// The placement is one of them, the other has no room. They are values and
+	// which it is a constant, so that calls are direct and can be inlined.
+	one offset.SingleTree
+	two offset.TwoTree
 }
 
-// newPlacement returns the placement of an Allocator over size offsets.
-func newPlacement(size int, two bool) offset.Allocator {
-	if two {
-		return offset.NewTwoTree(size)
+// place is the placement.
+func (a *Allocator) place() offset.Allocator {
+	if defaultTwoTree {
+		return &a.two
 	}
-	return offset.NewSingleTree(size)
+	return &a.one
 }
 
 // NewAllocator returns an allocator of [0, size), all free. If size is not
@@ -54,12 +57,17 @@ func NewAllocator(size int) *Allocator {
 // same as before.
 func (a *Allocator) Init(size int) {
 	size = max(size, 0)
-	if a.place != nil && a.Size == size {
-		a.place.Reset()
+	if a.place().Size() == size {
+		a.place().Reset()
+		a.Size = size
 		return
 	}
-	a.Size = size
-	a.place = newPlacement(size, defaultTwoTree)
+	*a = Allocator{Size: size}
+	if defaultTwoTree {
+		a.two = *offset.NewTwoTree(size)
+	} else {
+		a.one = *offset.NewSingleTree(size)
+	}
 }
 
 // Recycle gives up all offsets and the tables. Until the next Init the
@@ -70,10 +78,7 @@ func (a *Allocator) Recycle() { *a = Allocator{} }
 // that large or size is not positive. O(log n) for n free blocks; allocates only
 // when there are more free blocks than ever before.
 func (a *Allocator) Allocate(size int) (offset int) {
-	if a.place == nil {
-		return -1
-	}
-	offset = a.place.Allocate(size)
+	offset = a.place().Allocate(size)
 	if check.Enabled {
 		check.Must(a.Verify())
 	}
@@ -81,52 +86,28 @@ func (a *Allocator) Allocate(size int) (offset int) {
 }
 
 // Find returns what Allocate(size) would return and takes nothing. O(log n),
-// never allocates.
-func (a *Allocator) Find(size int) (offset int) {
-	if a.place == nil {
-		return -1
-	}
-	return a.place.Find(size)
-}
+// O(1) when asked again; never allocates.
+func (a *Allocator) Find(size int) (offset int) { return a.place().Find(size) }
 
 // Free gives back the size offsets from the given one: a block, a part of one,
 // or neighbours that are all in use. Otherwise nothing changes and the error
 // wraps [ErrDoubleFree] if one of them is free already, [ErrNotOwned] if they
 // leave [0, Size), or [ErrInvalidSize] if size is not positive. O(log n).
 func (a *Allocator) Free(start, size int) error {
-	if a.place == nil {
-		return &offset.RangeError{Range: Block{Start: start, End: saturatingAdd(start, size)}, Err: ErrNotOwned}
-	}
-	err := a.place.Free(start, size)
+	err := a.place().Free(start, size)
 	if check.Enabled {
 		check.Must(a.Verify())
 	}
 	return err
 }
 
-// saturatingAdd is a+b, or the last int where that overflows.
-func saturatingAdd(a, b int) int {
-	if b > 0 && a > math.MaxInt-b {
-		return math.MaxInt
-	}
-	return a + b
-}
-
 // GetFreeSize is the number of free offsets. O(1), never allocates.
-func (a *Allocator) GetFreeSize() int {
-	if a.place == nil {
-		return 0
-	}
-	return a.place.FreeBytes()
-}
+func (a *Allocator) GetFreeSize() int { return a.place().FreeBytes() }
 
 // GetBlocks returns the free blocks by offset: a snapshot that the caller owns.
 // O(n), two allocations.
 func (a *Allocator) GetBlocks() []*Block {
-	if a.place == nil {
-		return nil
-	}
-	return blockPointers(slices.Collect(a.place.Blocks()))
+	return blockPointers(slices.Collect(a.place().Blocks()))
 }
 
 func blockPointers(blocks []Block) []*Block {
@@ -139,19 +120,11 @@ func blockPointers(blocks []Block) []*Block {
 
 // Verify checks every invariant of the tables; nil if all hold. O(n).
 func (a *Allocator) Verify() error {
-	if a.place == nil {
-		return nil
+	if size := a.place().Size(); a.Size != size {
+		return fmt.Errorf("the field Size was changed to %d, the allocator manages %d", a.Size, size)
 	}
-	if a.Size != a.place.Size() {
-		return fmt.Errorf("the field Size was changed to %d, the allocator manages %d", a.Size, a.place.Size())
-	}
-	return a.place.Verify()
+	return a.place().Verify()
 }
 
 // String draws the layout.
-func (a *Allocator) String() string {
-	if a.place == nil {
-		return "no room: not initialized, or recycled"
-	}
-	return a.place.String()
-}
+func (a *Allocator) String() string { return a.place().String() }

@@ -13,15 +13,6 @@ import (
 	"github.com/gomem-go/gomem/internal/check"
 )
 
-// eachAllocator runs f with an allocator of [0, size) on either placement.
-func eachAllocator(t *testing.T, size int, f func(t *testing.T, a *Allocator)) {
-	for name, two := range map[string]bool{"SingleTree": false, "TwoTree": true} {
-		t.Run(name, func(t *testing.T) {
-			f(t, &Allocator{Size: size, place: newPlacement(size, two)})
-		})
-	}
-}
-
 func blocksOf(a *Allocator) string {
 	var s strings.Builder
 	for _, b := range a.GetBlocks() {
@@ -37,105 +28,103 @@ func TestAllocatorModel(t *testing.T) {
 		steps = 2000
 	}
 	t.Logf("seed %d", seed)
-	eachAllocator(t, size, func(t *testing.T, a *Allocator) {
-		rnd := rand.New(rand.NewPCG(seed, 0))
-		inUse := make([]bool, size)
-		var live []Block
-		// largest is the longest run of free offsets.
-		largest := func() (longest int) {
-			run := 0
-			for _, used := range inUse {
-				if run++; used {
-					run = 0
-				}
-				longest = max(longest, run)
+	a := NewAllocator(size)
+	rnd := rand.New(rand.NewPCG(seed, 0))
+	inUse := make([]bool, size)
+	var live []Block
+	// largest is the longest run of free offsets.
+	largest := func() (longest int) {
+		run := 0
+		for _, used := range inUse {
+			if run++; used {
+				run = 0
 			}
-			return longest
+			longest = max(longest, run)
 		}
-		for step := range steps {
-			if rnd.IntN(2) == 0 || len(live) == 0 {
-				n := 1 + rnd.IntN(1+rnd.IntN(120))
-				found, at := a.Find(n), a.Allocate(n)
-				if found != at {
-					t.Fatalf("step %d: Find(%d) = %d, Allocate = %d", step, n, found, at)
+		return longest
+	}
+	for step := range steps {
+		if rnd.IntN(2) == 0 || len(live) == 0 {
+			n := 1 + rnd.IntN(1+rnd.IntN(120))
+			found, at := a.Find(n), a.Allocate(n)
+			if found != at {
+				t.Fatalf("step %d: Find(%d) = %d, Allocate = %d", step, n, found, at)
+			}
+			if at < 0 {
+				if fit := largest(); fit >= n {
+					t.Fatalf("step %d: Allocate(%d) = -1 with %d free in one block", step, n, fit)
 				}
-				if at < 0 {
-					if fit := largest(); fit >= n {
-						t.Fatalf("step %d: Allocate(%d) = -1 with %d free in one block", step, n, fit)
-					}
-					continue
-				}
-				for i := at; i < at+n; i++ {
-					if inUse[i] {
-						t.Fatalf("step %d: Allocate(%d) = %d, where %d is in use", step, n, at, i)
-					}
-					inUse[i] = true
-				}
-				live = append(live, Block{Start: at, End: at + n})
 				continue
 			}
-			i := rnd.IntN(len(live))
-			b := live[i]
-			lo := b.Start + rnd.IntN(b.Size())
-			hi := lo + 1 + rnd.IntN(b.End-lo)
-			live = slices.Delete(live, i, i+1)
-			for _, rest := range []Block{{Start: b.Start, End: lo}, {Start: hi, End: b.End}} {
-				if rest.Size() > 0 {
-					live = append(live, rest)
-				}
-			}
-			if err := a.Free(lo, hi-lo); err != nil {
-				t.Fatalf("step %d: Free(%d, %d) of %v: %v", step, lo, hi-lo, b, err)
-			}
-			for i := lo; i < hi; i++ {
-				inUse[i] = false
-			}
-			if err := a.Free(lo, hi-lo); !errors.Is(err, ErrDoubleFree) {
-				t.Fatalf("step %d: second Free(%d, %d): %v", step, lo, hi-lo, err)
-			}
-		}
-		free := 0
-		for _, b := range a.GetBlocks() {
-			for i := b.Start; i < b.End; i++ {
+			for i := at; i < at+n; i++ {
 				if inUse[i] {
-					t.Fatalf("%v in GetBlocks is in use at %d", b, i)
+					t.Fatalf("step %d: Allocate(%d) = %d, where %d is in use", step, n, at, i)
 				}
-				free++
+				inUse[i] = true
+			}
+			live = append(live, Block{Start: at, End: at + n})
+			continue
+		}
+		i := rnd.IntN(len(live))
+		b := live[i]
+		lo := b.Start + rnd.IntN(b.Size())
+		hi := lo + 1 + rnd.IntN(b.End-lo)
+		live = slices.Delete(live, i, i+1)
+		for _, rest := range []Block{{Start: b.Start, End: lo}, {Start: hi, End: b.End}} {
+			if rest.Size() > 0 {
+				live = append(live, rest)
 			}
 		}
-		if free != a.GetFreeSize() {
-			t.Errorf("GetBlocks has %d, GetFreeSize is %d", free, a.GetFreeSize())
+		if err := a.Free(lo, hi-lo); err != nil {
+			t.Fatalf("step %d: Free(%d, %d) of %v: %v", step, lo, hi-lo, b, err)
 		}
-		if err := a.Verify(); err != nil {
-			t.Error(err)
+		for i := lo; i < hi; i++ {
+			inUse[i] = false
 		}
-		for _, b := range live {
-			if err := a.Free(b.Start, b.Size()); err != nil {
-				t.Fatal(err)
+		if err := a.Free(lo, hi-lo); !errors.Is(err, ErrDoubleFree) {
+			t.Fatalf("step %d: second Free(%d, %d): %v", step, lo, hi-lo, err)
+		}
+	}
+	free := 0
+	for _, b := range a.GetBlocks() {
+		for i := b.Start; i < b.End; i++ {
+			if inUse[i] {
+				t.Fatalf("%v in GetBlocks is in use at %d", b, i)
 			}
+			free++
 		}
-		if a.Allocate(size) != 0 || a.GetFreeSize() != 0 {
-			t.Errorf("after everything was freed the whole cannot be allocated: %s", blocksOf(a))
+	}
+	if free != a.GetFreeSize() {
+		t.Errorf("GetBlocks has %d, GetFreeSize is %d", free, a.GetFreeSize())
+	}
+	if err := a.Verify(); err != nil {
+		t.Error(err)
+	}
+	for _, b := range live {
+		if err := a.Free(b.Start, b.Size()); err != nil {
+			t.Fatal(err)
 		}
-	})
+	}
+	if a.Allocate(size) != 0 || a.GetFreeSize() != 0 {
+		t.Errorf("after everything was freed the whole cannot be allocated: %s", blocksOf(a))
+	}
 }
 
 func TestG05LargeBlockIsFound(t *testing.T) {
-	eachAllocator(t, 1000, func(t *testing.T, a *Allocator) {
-		for _, n := range []int{500, 100, 100, 100, 100, 100} {
-			if a.Allocate(n) < 0 {
-				t.Fatal("no room")
-			}
+	a := NewAllocator(1000)
+	for _, n := range []int{500, 100, 100, 100, 100, 100} {
+		if a.Allocate(n) < 0 {
+			t.Fatal("no room")
 		}
-		for _, b := range []Block{{Start: 0, End: 500}, {Start: 600, End: 700}, {Start: 800, End: 900}} {
-			if err := a.Free(b.Start, b.Size()); err != nil {
-				t.Fatal(err)
-			}
+	}
+	for _, b := range []Block{{Start: 0, End: 500}, {Start: 600, End: 700}, {Start: 800, End: 900}} {
+		if err := a.Free(b.Start, b.Size()); err != nil {
+			t.Fatal(err)
 		}
-		if at := a.Allocate(400); at != 0 {
-			t.Errorf("Allocate(400) = %d although [0,500) is free", at)
-		}
-	})
+	}
+	if at := a.Allocate(400); at != 0 {
+		t.Errorf("Allocate(400) = %d although [0,500) is free", at)
+	}
 }
 
 // Not a measurement: the predecessor needed minutes for this.
@@ -144,72 +133,70 @@ func TestG07EqualBlocks(t *testing.T) {
 	if check.Enabled {
 		n = 500 // each step checks all blocks
 	}
-	eachAllocator(t, n*64, func(t *testing.T, a *Allocator) {
-		begin := time.Now()
-		for i := range n {
-			if at := a.Allocate(64); at != i*64 {
-				t.Fatalf("Allocate(64) = %d, want %d", at, i*64)
-			}
+	a := NewAllocator(n * 64)
+	begin := time.Now()
+	for i := range n {
+		if at := a.Allocate(64); at != i*64 {
+			t.Fatalf("Allocate(64) = %d, want %d", at, i*64)
 		}
-		for i := 0; i < n; i += 2 {
-			if err := a.Free(i*64, 64); err != nil {
-				t.Fatal(err)
-			}
+	}
+	for i := 0; i < n; i += 2 {
+		if err := a.Free(i*64, 64); err != nil {
+			t.Fatal(err)
 		}
-		for i := 1; i < n; i += 2 {
-			if err := a.Free(i*64, 64); err != nil {
-				t.Fatal(err)
-			}
+	}
+	for i := 1; i < n; i += 2 {
+		if err := a.Free(i*64, 64); err != nil {
+			t.Fatal(err)
 		}
-		if got := blocksOf(a); got != fmt.Sprintf("[0,%d)", n*64) {
-			t.Errorf("free blocks %s", got)
-		}
-		t.Logf("%d blocks in %v", n, time.Since(begin))
-	})
+	}
+	if got := blocksOf(a); got != fmt.Sprintf("[0,%d)", n*64) {
+		t.Errorf("free blocks %s", got)
+	}
+	t.Logf("%d blocks in %v", n, time.Since(begin))
 }
 
 func TestAllocatorMisuse(t *testing.T) {
-	eachAllocator(t, 1000, func(t *testing.T, a *Allocator) {
-		a.Allocate(1000)
-		for _, b := range []Block{{Start: 100, End: 200}, {Start: 500, End: 600}} {
-			if err := a.Free(b.Start, b.Size()); err != nil {
-				t.Fatal(err)
-			}
+	a := NewAllocator(1000)
+	a.Allocate(1000)
+	for _, b := range []Block{{Start: 100, End: 200}, {Start: 500, End: 600}} {
+		if err := a.Free(b.Start, b.Size()); err != nil {
+			t.Fatal(err)
 		}
-		const want = "[100,200)[500,600)"
-		for _, c := range []struct {
-			id          string
-			start, size int
-			err         error
-		}{
-			{"G-11", 100, 100, ErrDoubleFree},
-			{"G-11", 500, 100, ErrDoubleFree},
-			{"G-12 head", 50, 51, ErrDoubleFree},
-			{"G-12 tail", 599, 10, ErrDoubleFree},
-			{"G-12 hole", 50, 800, ErrDoubleFree},
-			{"G-12 beyond the end", 900, 101, ErrNotOwned},
-			{"G-12 before the start", -10, 20, ErrNotOwned},
-			{"G-12 overflow", 900, math.MaxInt, ErrNotOwned},
-			{"G-13", 300, -100, ErrInvalidSize},
-			{"G-13", 300, math.MinInt, ErrInvalidSize},
-			{"G-36", 300, 0, ErrInvalidSize},
-		} {
-			if err := a.Free(c.start, c.size); !errors.Is(err, c.err) {
-				t.Errorf("%s: Free(%d, %d) = %v, want %v", c.id, c.start, c.size, err, c.err)
-			}
-			if got := blocksOf(a); got != want || a.GetFreeSize() != 200 {
-				t.Fatalf("%s: refused Free(%d, %d) changed the free blocks to %s", c.id, c.start, c.size, got)
-			}
+	}
+	const want = "[100,200)[500,600)"
+	for _, c := range []struct {
+		id          string
+		start, size int
+		err         error
+	}{
+		{"G-11", 100, 100, ErrDoubleFree},
+		{"G-11", 500, 100, ErrDoubleFree},
+		{"G-12 head", 50, 51, ErrDoubleFree},
+		{"G-12 tail", 599, 10, ErrDoubleFree},
+		{"G-12 hole", 50, 800, ErrDoubleFree},
+		{"G-12 beyond the end", 900, 101, ErrNotOwned},
+		{"G-12 before the start", -10, 20, ErrNotOwned},
+		{"G-12 overflow", 900, math.MaxInt, ErrNotOwned},
+		{"G-13", 300, -100, ErrInvalidSize},
+		{"G-13", 300, math.MinInt, ErrInvalidSize},
+		{"G-36", 300, 0, ErrInvalidSize},
+	} {
+		if err := a.Free(c.start, c.size); !errors.Is(err, c.err) {
+			t.Errorf("%s: Free(%d, %d) = %v, want %v", c.id, c.start, c.size, err, c.err)
 		}
-		for _, n := range []int{-1, -200, math.MinInt, 0, 101, 1001, math.MaxInt} {
-			if f, at := a.Find(n), a.Allocate(n); f != -1 || at != -1 || blocksOf(a) != want {
-				t.Errorf("G-13: Allocate(%d) = %d, Find = %d, free %s", n, at, f, blocksOf(a))
-			}
+		if got := blocksOf(a); got != want || a.GetFreeSize() != 200 {
+			t.Fatalf("%s: refused Free(%d, %d) changed the free blocks to %s", c.id, c.start, c.size, got)
 		}
-		if err := a.Free(0, 100); err != nil {
-			t.Error(err)
+	}
+	for _, n := range []int{-1, -200, math.MinInt, 0, 101, 1001, math.MaxInt} {
+		if f, at := a.Find(n), a.Allocate(n); f != -1 || at != -1 || blocksOf(a) != want {
+			t.Errorf("G-13: Allocate(%d) = %d, Find = %d, free %s", n, at, f, blocksOf(a))
 		}
-	})
+	}
+	if err := a.Free(0, 100); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestAllocatorLifecycle(t *testing.T) {
@@ -239,7 +226,7 @@ func TestAllocatorLifecycle(t *testing.T) {
 	}
 	for range 2 {
 		a.Recycle()
-		if a.Size != 0 || a.Allocate(1) != -1 || a.Find(1) != -1 || a.GetBlocks() != nil || a.GetFreeSize() != 0 {
+		if a.Size != 0 || a.Allocate(1) != -1 || a.Find(1) != -1 || len(a.GetBlocks()) != 0 || a.GetFreeSize() != 0 {
 			t.Errorf("a recycled allocator has room: %v", a)
 		}
 		if err := a.Free(0, 10); !errors.Is(err, ErrNotOwned) {

@@ -50,7 +50,7 @@ import (
 //
 // The node table grows to the most free blocks there ever were at once, 56
 // bytes each. A TwoTree must not be used by several goroutines at once: even
-// Find writes, when it settles the finger.
+// Find writes, when it moves the finger. The zero value has no room.
 type TwoTree struct {
 	nodes []avlNode // nodes[0] is no block, so index 0 means none
 	root  [2]uint32 // bySize and byOffset
@@ -100,6 +100,9 @@ func (t *TwoTree) FreeBytes() int { return t.free }
 
 // Fits is the size of the largest free block. O(1).
 func (t *TwoTree) Fits() int {
+	if t.free == 0 {
+		return 0
+	}
 	most := t.nodes[0].prev
 	if most == t.last.node {
 		most = t.nodes[most].prev
@@ -120,44 +123,42 @@ func (t *TwoTree) Reset() {
 // offsets, the lowest of them, which Allocate(size) would return; -1 if there
 // is none or size is not positive. Nothing is taken. O(log n), never allocates.
 func (t *TwoTree) Find(size int) int {
-	if t.last.serves(size) {
-		return t.last.start
+	// This is serves, written out: as it stands it is just small enough to be
+	// inlined. Where point finds nothing there is no finger, which starts at -1.
+	if size <= t.last.below || size > t.last.end-t.last.start {
+		t.point(size)
 	}
-	return t.find(size)
-}
-
-func (t *TwoTree) find(size int) int {
-	t.settle()
-	if i := t.bestFit(size); i != 0 {
-		return t.nodes[i].start
-	}
-	return -1
+	return t.last.start
 }
 
 // Allocate takes size offsets from the smallest free block that has them and
 // returns the first, or -1 if there is none or size is not positive. O(1) from
 // the block in use last, else O(log n); never allocates.
 func (t *TwoTree) Allocate(size int) int {
-	f := &t.last
-	if !f.serves(size) && !t.point(size) {
+	if f := &t.last; f.serves(size) {
+		at := f.start
+		f.start = at + size
+		t.free = f.total()
+		return at
+	}
+	if !t.point(size) {
 		return -1
 	}
-	at := f.start
-	f.start = at + size
-	t.free -= size
-	return at
+	return t.Allocate(size)
 }
 
-// point puts the finger on the smallest block of at least size offsets.
+// point puts the finger on the smallest block of at least size offsets. If there
+// is none it reports false, and there is no finger.
 func (t *TwoTree) point(size int) bool {
 	t.settle()
 	i := t.bestFit(size)
 	if i == 0 {
+		t.last = noFinger
 		return false
 	}
 	n := &t.nodes[i]
-	least := max(1, t.nodes[n.prev].room()+1)
-	t.last = finger{n.start, n.end, n.start, n.end, least, i}
+	below := max(0, t.nodes[n.prev].room())
+	t.last = finger{n.start, n.end, n.start, n.end, below, t.free - n.room(), i}
 	return true
 }
 
@@ -184,7 +185,7 @@ func (t *TwoTree) settle() {
 // request: a search through all blocks of at least size, and the only call that
 // may take O(n). Allocates only when the table grows.
 func (t *TwoTree) AllocateAligned(size, align int) int {
-	if align <= 0 || align&(align-1) != 0 {
+	if align <= 0 || align&(align-1) != 0 || size > t.free {
 		return -1
 	}
 	if f := &t.last; f.start&(align-1) == 0 && f.serves(size) {
@@ -234,8 +235,14 @@ func (t *TwoTree) alignedFit(size, align int) uint32 {
 // [0, Size()), ErrDoubleFree with the free block it overlaps. O(1) next to the
 // block in use last, else O(log n); allocates only when the table grows.
 func (t *TwoTree) Free(start, size int) error {
-	if t.last.give(start, size) {
-		t.free += size
+	switch f := &t.last; {
+	case f.takesBelow(start, size):
+		f.start = start
+		t.free = f.total()
+		return nil
+	case f.takesAbove(start, size):
+		f.end = start + size
+		t.free = f.total()
 		return nil
 	}
 	return t.release(start, size)
@@ -256,9 +263,9 @@ func (t *TwoTree) release(start, size int) error {
 		return doubleFree(start, end, a.start, a.end)
 	}
 	t.free += size
-	f := finger{low: b.end + 1, high: min(a.start-1, t.size), min: math.MaxInt}
+	f := finger{low: b.end + 1, high: min(a.start-1, t.size), below: math.MaxInt}
 	if before == 0 && after == 0 {
-		f.min = 1
+		f.below = 0
 	}
 	switch {
 	case a.start == end && b.end == start:
@@ -274,7 +281,8 @@ func (t *TwoTree) release(start, size int) error {
 	default:
 		f.node = t.insert(start, end, leaf, before)
 	}
-	f.start, f.end = t.nodes[f.node].start, t.nodes[f.node].end
+	n := &t.nodes[f.node]
+	f.start, f.end, f.rest = n.start, n.end, t.free-n.room()
 	t.last = f
 	return nil
 }

@@ -7,6 +7,9 @@ import (
 
 // Verify checks every invariant of the type's comment; nil if all hold. O(n).
 func (t *TwoTree) Verify() error {
+	if t.nodes == nil && t.size == 0 && t.free == 0 {
+		return nil
+	}
 	if len(t.nodes) == 0 || t.nodes[0].start != math.MaxInt || t.nodes[0].end != -1 || t.nodes[0].by != avlNone.by {
 		return fmt.Errorf("two trees: node 0 is a block")
 	}
@@ -25,7 +28,7 @@ func (t *TwoTree) Verify() error {
 	if counts[bySize] != counts[byOffset] {
 		return fmt.Errorf("two trees: %d nodes by size, %d by offset", counts[bySize], counts[byOffset])
 	}
-	if err := t.last.verify(t.size, seen); err != nil {
+	if err := t.last.verify(t.size, t.free, seen); err != nil {
 		return fmt.Errorf("two trees: %w", err)
 	}
 	if err := t.verifyBlocks(); err != nil {
@@ -104,7 +107,7 @@ func (t *TwoTree) verifyBlocks() error {
 			free += f.end - f.start - n.room()
 		} else if f.node != 0 && !f.clear(n.start, n.end) {
 			return fmt.Errorf("two trees: block [%d,%d) is in the way of the finger %+v", n.start, n.end, *f)
-		} else if f.node != 0 && n.room() >= f.min && n.room() < f.end-f.start {
+		} else if f.node != 0 && n.room() > f.below && n.room() < f.end-f.start {
 			return fmt.Errorf("two trees: block [%d,%d) fits better than the finger %+v", n.start, n.end, *f)
 		}
 		end = n.end

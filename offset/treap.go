@@ -50,7 +50,7 @@ import (
 //
 // The node table grows to the most free blocks there ever were at once, 40
 // bytes each. A SingleTree must not be used by several goroutines at once: even
-// Find writes, when it settles the finger.
+// Find writes, when it moves the finger. The zero value has no room.
 type SingleTree struct {
 	nodes []treapNode // nodes[0] is no block, so index 0 means none
 	root  uint32
@@ -101,6 +101,9 @@ func (t *SingleTree) FreeBytes() int { return t.free }
 // Fits is the size of the largest free block. O(1), or O(log n) expected while
 // the block in use last was the largest and has shrunk.
 func (t *SingleTree) Fits() int {
+	if t.free == 0 {
+		return 0
+	}
 	top, f := t.nodes[t.root].max, &t.last
 	if f.node == 0 {
 		return top
@@ -134,42 +137,41 @@ func (t *SingleTree) Reset() {
 
 // Find returns the first offset of the lowest free block of at least size
 // offsets, which Allocate(size) would return; -1 if there is none or size is
-// not positive. Nothing is taken. O(log n) expected, never allocates.
+// not positive. Nothing is taken. O(1) from the block in use last, else O(log n)
+// expected; never allocates.
 func (t *SingleTree) Find(size int) int {
-	if t.last.serves(size) {
-		return t.last.start
+	// This is serves, written out: as it stands it is just small enough to be
+	// inlined. Where point finds nothing there is no finger, which starts at -1.
+	if size <= t.last.below || size > t.last.end-t.last.start {
+		t.point(size)
 	}
-	return t.find(size)
-}
-
-func (t *SingleTree) find(size int) int {
-	t.settle()
-	if size <= 0 || size > t.nodes[t.root].max {
-		return -1
-	}
-	return t.nodes[t.firstFit(t.root, size)].start
+	return t.last.start
 }
 
 // Allocate takes size offsets from the lowest free block that has them and
 // returns the first, or -1 if there is none or size is not positive. O(1) from
 // the block in use last, else O(log n) expected; never allocates.
 func (t *SingleTree) Allocate(size int) int {
-	f := &t.last
-	if !f.serves(size) && !t.point(size) {
+	if f := &t.last; f.serves(size) {
+		at := f.start
+		f.start = at + size
+		t.free = f.total()
+		return at
+	}
+	if !t.point(size) {
 		return -1
 	}
-	at := f.start
-	f.start = at + size
-	t.free -= size
-	return at
+	return t.Allocate(size)
 }
 
-// point puts the finger on the lowest block of at least size offsets.
+// point puts the finger on the lowest block of at least size offsets. If there
+// is none it reports false, and there is no finger.
 func (t *SingleTree) point(size int) bool {
 	t.settle()
 	nodes := t.nodes
 	i := t.root
-	if size <= 0 || size > nodes[i].max {
+	if size <= 0 || size > t.free || size > nodes[i].max {
+		t.last = noFinger
 		return false
 	}
 	below := 0 // the largest block in front of the one that is searched
@@ -183,7 +185,7 @@ func (t *SingleTree) point(size int) bool {
 		room := n.end - n.start
 		if room >= size {
 			below = max(below, left)
-			t.last = finger{n.start, n.end, n.start, n.end, below + 1, i}
+			t.last = finger{n.start, n.end, n.start, n.end, below, t.free - room, i}
 			return true
 		}
 		below = max(below, left, room)
@@ -219,7 +221,7 @@ func (t *SingleTree) settle() {
 // of at least size, and the only call that may take O(n). Allocates only when
 // the table grows.
 func (t *SingleTree) AllocateAligned(size, align int) int {
-	if align <= 0 || align&(align-1) != 0 {
+	if align <= 0 || align&(align-1) != 0 || size > t.free {
 		return -1
 	}
 	if f := &t.last; f.start&(align-1) == 0 && f.serves(size) {
@@ -276,8 +278,14 @@ func (t *SingleTree) alignedFit(size, align int) uint32 {
 // [0, Size()), ErrDoubleFree with the free block it overlaps. O(log n)
 // expected; allocates only when the table grows.
 func (t *SingleTree) Free(start, size int) error {
-	if t.last.give(start, size) {
-		t.free += size
+	switch f := &t.last; {
+	case f.takesBelow(start, size):
+		f.start = start
+		t.free = f.total()
+		return nil
+	case f.takesAbove(start, size):
+		f.end = start + size
+		t.free = f.total()
 		return nil
 	}
 	return t.release(start, size)
@@ -308,9 +316,9 @@ func (t *SingleTree) release(start, size int) error {
 		return doubleFree(start, end, a.start, a.end)
 	}
 	t.free += size
-	f := finger{low: b.end + 1, high: min(a.start-1, t.size), min: math.MaxInt}
+	f := finger{low: b.end + 1, high: min(a.start-1, t.size), below: math.MaxInt}
 	if before == 0 {
-		f.min = 1
+		f.below = 0
 	}
 	switch {
 	case a.start == end && b.end == start:
@@ -331,7 +339,7 @@ func (t *SingleTree) release(start, size int) error {
 		f.node = t.insert(start, end, leaf, before)
 	}
 	n := &t.nodes[f.node]
-	f.start, f.end = n.start, n.end
+	f.start, f.end, f.rest = n.start, n.end, t.free-(n.end-n.start)
 	t.last = f
 	return nil
 }

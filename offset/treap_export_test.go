@@ -120,8 +120,9 @@ func fingerFaults[A any](get func(t A) (*finger, uint32)) []TreeFault[A] {
 		{"high in the block behind", func(f *finger, _ uint32) { f.high++ }},
 		{"low negative", func(f *finger, _ uint32) { f.low = -1 }},
 		{"high beyond the range", func(f *finger, _ uint32) { f.high = math.MaxInt }},
-		{"serves everything", func(f *finger, _ uint32) { f.min = 1 }},
-		{"serves nothing", func(f *finger, _ uint32) { f.min = 0 }},
+		{"knows of one more", func(f *finger, _ uint32) { f.rest++ }},
+		{"serves everything", func(f *finger, _ uint32) { f.below = 0 }},
+		{"serves what is no size", func(f *finger, _ uint32) { f.below = -1 }},
 	} {
 		faults = append(faults, TreeFault[A]{"finger " + f.name, func(t A) { f.set(get(t)) }})
 	}

@@ -4,6 +4,9 @@ import "fmt"
 
 // Verify checks every invariant of the type's comment; nil if all hold. O(n).
 func (t *SingleTree) Verify() error {
+	if t.nodes == nil && t.size == 0 && t.free == 0 {
+		return nil
+	}
 	if len(t.nodes) == 0 || t.nodes[0] != treapNone {
 		return fmt.Errorf("single tree: node 0 is not the leaf")
 	}
@@ -15,7 +18,7 @@ func (t *SingleTree) Verify() error {
 	if err != nil {
 		return err
 	}
-	if err := t.last.verify(t.size, seen); err != nil {
+	if err := t.last.verify(t.size, t.free, seen); err != nil {
 		return fmt.Errorf("single tree: %w", err)
 	}
 	if err := t.verifyBlocks(inTree); err != nil {
@@ -87,7 +90,7 @@ func (t *SingleTree) verifyBlocks(count int) error {
 			free += f.end - f.start - (n.end - n.start)
 		} else if f.node != 0 && !f.clear(n.start, n.end) {
 			return fmt.Errorf("single tree: block [%d,%d) is in the way of the finger %+v", n.start, n.end, *f)
-		} else if f.node != 0 && n.start < f.start && n.end-n.start >= f.min {
+		} else if f.node != 0 && n.start < f.start && n.end-n.start > f.below {
 			return fmt.Errorf("single tree: block [%d,%d) comes before the finger %+v", n.start, n.end, *f)
 		}
 		end = n.end

@@ -18,37 +18,42 @@ import (
 //
 //   - nothing in [low, start) and [end, high) is free, and no free block ends at
 //     low or begins at high
-//   - a request for min offsets or more that fits is to be served from here
+//   - a request for more than below offsets that fits is to be served from here
+//   - rest and the block are what is free
 //
 // All of this holds because every call that changes another block settles the
 // finger first.
 type finger struct {
 	start, end int
 	low, high  int
-	min        int
-	node       uint32 // 0: no finger, and nothing below applies
+	below      int    // not negative
+	rest       int    // free offsets in the other blocks
+	node       uint32 // 0: no finger, and nothing above applies
 }
 
-// noFinger answers nothing: no request is as large as min, and no range of
-// positive size lies between its bounds.
-var noFinger = finger{start: -1, end: -1, low: -1, high: -1, min: math.MaxInt}
+// noFinger answers nothing, nor does the zero finger: no request fits, and no
+// range of positive size lies between the bounds. Its start is that of no block.
+var noFinger = finger{start: -1, end: -1, low: -1, high: -1}
 
 // serves reports whether a request of size offsets is to be served from here.
 func (f *finger) serves(size int) bool {
-	return size >= f.min && size <= f.end-f.start
+	return size > f.below && size <= f.end-f.start
 }
 
-// give adds [start, start+size) to the block if it adjoins it.
-func (f *finger) give(start, size int) bool {
-	if start+size == f.start && start >= f.low && size > 0 {
-		f.start = start
-		return true
-	}
-	if start == f.end && size <= f.high-start && size > 0 {
-		f.end += size
-		return true
-	}
-	return false
+// total is the number of free offsets in all blocks. It does not start from the
+// number before the call, so that a chain of calls does not wait for it.
+func (f *finger) total() int { return f.rest + (f.end - f.start) }
+
+// takesBelow reports whether [start, start+size) may be freed by moving the start
+// of the block down to it.
+func (f *finger) takesBelow(start, size int) bool {
+	return start+size == f.start && start >= f.low && size > 0
+}
+
+// takesAbove reports whether [start, start+size) may be freed by moving the end of
+// the block up to its end.
+func (f *finger) takesAbove(start, size int) bool {
+	return start == f.end && size <= f.high-start && size > 0
 }
 
 // clear reports whether another free block, [start, end), is where the finger
@@ -56,15 +61,18 @@ func (f *finger) give(start, size int) bool {
 func (f *finger) clear(start, end int) bool { return end < f.low || f.high < start }
 
 // verify checks what a finger says of itself: where it is, in a range of size
-// offsets, and that its node is one of those in the tree.
-func (f *finger) verify(size int, inTree []bool) error {
+// offsets of which so many are free, and that its node is one of those in the
+// tree.
+func (f *finger) verify(size, free int, inTree []bool) error {
 	switch {
-	case f.node == 0 && *f == noFinger:
+	case *f == noFinger || *f == (finger{}):
 		return nil
 	case f.node == 0 || uint(f.node) >= uint(len(inTree)) || !inTree[f.node]:
 		return fmt.Errorf("finger %+v has no node", *f)
-	case f.low < 0 || f.start < f.low || f.end < f.start || f.high < f.end || size < f.high || f.min <= 0:
+	case f.low < 0 || f.start < f.low || f.end < f.start || f.high < f.end || size < f.high || f.below < 0:
 		return fmt.Errorf("finger %+v is out of order", *f)
+	case f.total() != free:
+		return fmt.Errorf("finger %+v, but %d are free", *f, free)
 	}
 	return nil
 }
