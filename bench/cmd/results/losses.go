@@ -21,6 +21,7 @@ const (
 	twoGoroutines = 1.8
 	meanFragments = 0.15 // of package tlsf
 	maxFragments  = 0.25
+	checkCost     = 1.05
 	guardCost     = 1.01
 	heldShortRead = 1.35
 	heldXmalloc   = 2.0 // and a chunk
@@ -55,7 +56,8 @@ func (r *results) losses() []string {
 	for _, rows := range r.Loads {
 		all = append(all, loadLosses(rows)...)
 	}
-	all = append(all, r.memoryLosses()...)
+	all = append(all, r.heldLosses()...)
+	all = append(all, r.checkLosses()...)
 	all = append(all, caseLosses("reader", r.Reader, reading.Gomem, reading.Bufio, reading.Made)...)
 	all = append(all, r.scenarioLosses()...)
 	all = append(all, caseLosses("lac", r.Lac, arenas.Lac, arenas.Heap, arenas.GoArena)...)

@@ -83,18 +83,31 @@ func (r *results) tlsfLosses() []string {
 	return losses
 }
 
-// memoryLosses holds the memory of the loads, and the price of the guard, against
-// their goals.
-func (r *results) memoryLosses() []string {
+// heldLosses holds the memory of the loads against its goals.
+func (r *results) heldLosses() []string {
 	var losses []string
 	for _, rows := range r.Held {
 		for _, row := range rows {
+			say := func(of, goal string) {
+				losses = append(losses, fmt.Sprintf("load %s, %d goroutines: mapped %.2f × the bytes %s, goal %s", row.Load, row.Goroutines, row.Ratio(), of, goal))
+			}
 			switch {
 			case row.Load == "short-read" && row.Ratio() > heldShortRead:
-				losses = append(losses, fmt.Sprintf("load short-read, %d goroutines: %.2f × the bytes live mapped, goal %g", row.Goroutines, row.Ratio(), heldShortRead))
+				say("live", fmt.Sprint(heldShortRead))
 			case row.Load == "xmalloc" && float64(row.PeakBacking) > heldXmalloc*float64(row.PeakLive)+float64(row.Chunk):
-				losses = append(losses, fmt.Sprintf("load xmalloc, %d goroutines: %.2f × the bytes in flight mapped, goal %g and a chunk", row.Goroutines, row.Ratio(), heldXmalloc))
+				say("in flight", fmt.Sprint(heldXmalloc, " and a chunk"))
 			}
+		}
+	}
+	return losses
+}
+
+// checkLosses holds the price of checks and of the guard against its goals.
+func (r *results) checkLosses() []string {
+	var losses []string
+	for _, c := range r.Checks {
+		if c.Ratio > checkCost {
+			losses = append(losses, fmt.Sprintf("checks, %s: %.3f of the time without them, goal %.2f", c.Op, c.Ratio, checkCost))
 		}
 	}
 	for _, g := range r.Guarded {

@@ -16,6 +16,7 @@ import (
 	"github.com/gomem-go/gomem/bench/reading"
 	"github.com/gomem-go/gomem/bench/rival"
 	"github.com/gomem-go/gomem/bench/rows"
+	"github.com/gomem-go/gomem/bench/unchecked"
 	"github.com/gomem-go/gomem/internal/trace"
 )
 
@@ -31,7 +32,7 @@ var sections = []section{
 	{"reader", measureReader},
 	{"lac", measureLac},
 	{"traces", measureTraces},
-	{"guard", measureGuard},
+	{"checks", measureChecks},
 	{"rows", measureRows},
 	{"loads", measureLoads},
 	{"pages", measurePages},
@@ -131,7 +132,25 @@ func (m *measurement) eachTrace(do func(name string, t *trace.Trace) error) erro
 	return nil
 }
 
-func measureGuard(ctx context.Context, m *measurement) error {
+// measureChecks is the price of noticing misuse: of what is always on, and of
+// the sampled guard.
+func measureChecks(ctx context.Context, m *measurement) error {
+	dir, err := os.MkdirTemp("", "results")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	programs, err := unchecked.Build(ctx, dir)
+	switch {
+	case errors.Is(err, unchecked.ErrNoGo), errors.Is(err, unchecked.ErrMoved):
+		fmt.Fprintln(m.progress, "  without the price of a check:", err)
+	case err != nil:
+		return err
+	default:
+		if m.Checks, err = programs.Measure(ctx, 3*m.passes); err != nil {
+			return err
+		}
+	}
 	return m.eachTrace(func(name string, t *trace.Trace) error {
 		with, same, err := compare.Guard(ctx, t, m.passes, 5*m.passes)
 		m.Guarded = append(m.Guarded, compare.Guarded{Trace: name, With: with, Same: same})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gomem-go/gomem/bench/compare"
 	"github.com/gomem-go/gomem/bench/rival"
+	"github.com/gomem-go/gomem/bench/unchecked"
 	"github.com/gomem-go/gomem/internal/trace"
 )
 
@@ -20,6 +21,7 @@ type results struct {
 	Took       time.Duration
 	Traces     []traceResult
 	Fragments  []compare.Fragments
+	Checks     []unchecked.Price
 	Guarded    []compare.Guarded
 	Reader     []compare.Measured
 	Scenarios  []compare.Scenario
@@ -85,7 +87,7 @@ func (r *results) write(w io.Writer) error {
 		{len(r.Traces) > 0, r.writeTLSF},
 		{len(r.Loads) > 0, r.writeLoads},
 		{len(r.Held) > 0, r.writeHeld},
-		{len(r.Guarded) > 0, r.writeGuarded},
+		{len(r.Guarded) > 0, r.writeChecks},
 		{len(r.Reader) > 0, r.writeReader},
 		{len(r.Lac) > 0, r.writeLac},
 		{len(r.Rows) > 0, r.writeRows},

@@ -57,8 +57,16 @@ func (r *results) writeHeld(p *printer) {
 	p.f("\n")
 }
 
-func (r *results) writeGuarded(p *printer) {
-	p.f("## The sampled guard\n\nThe time of an allocator with WithSampledGuard over that of one without, in turns. Beside it a second one without, for what the\nmeasurement itself is off by. The goal is %.2f.\n\n| trace | with the guard | without, again |\n|---|---:|---:|\n", guardCost)
+func (r *results) writeChecks(p *printer) {
+	p.f("## The price of noticing misuse\n\n")
+	if len(r.Checks) > 0 {
+		p.f("ns of a Malloc and its Free, beside a program from whose engine the comparison was taken out that refuses a free; the record that\nit compares with is the free list's too, and stays. The goal is %.2f.\n\n| | with the check | without it | ratio |\n|---|---:|---:|---:|\n", checkCost)
+		for _, c := range r.Checks {
+			p.f("| %s | %s | %s | %.3f |\n", c.Op, number(c.With), number(c.Without), c.Ratio)
+		}
+		p.f("\n")
+	}
+	p.f("The time of an allocator with WithSampledGuard over the mean of two without, in turns. Beside it one of these over the other, which\nis what the measurement itself is off by. The goal is %.2f.\n\n| trace | with the guard | without, again |\n|---|---:|---:|\n", guardCost)
 	for _, g := range r.Guarded {
 		p.f("| %s | %.3f | %.3f |\n", g.Trace, g.With, g.Same)
 	}

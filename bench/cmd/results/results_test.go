@@ -39,7 +39,7 @@ func TestReportHasEverySection(t *testing.T) {
 	for _, want := range []string{
 		"## Where GoMem loses", "### tiny", "### larson", "### short-read", "## The predecessors' rows",
 		"fragments=1000000", "## Huge pages", "## BufReader", "streaming server", "## Linear arena", "2, Fork",
-		"## TLSF", "periodic tasks", "### Memory", "## The sampled guard", "GoMem, tlsf.Pool", "**GoMem**", "Machine: ", "make bench",
+		"## TLSF", "periodic tasks", "### Memory", "## The price of noticing misuse", "GoMem, tlsf.Pool", "**GoMem**", "Machine: ", "make bench",
 	} {
 		if !strings.Contains(report.String(), want) {
 			t.Errorf("the report has no %q", want)

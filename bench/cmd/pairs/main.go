@@ -1,0 +1,44 @@
+// Command pairs prints what a Malloc with its Free takes, in ns: one after the
+// other, and 500 of each. Package unchecked builds it twice.
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/gomem-go/gomem"
+	"github.com/gomem-go/gomem/bench/rival"
+)
+
+func main() {
+	a := gomem.NewScalableMemoryAllocator(1 << 20)
+	defer a.Recycle()
+	fmt.Printf("single=%.3f batch=%.3f\n", median(func(n int) {
+		for range n {
+			a.Free(a.Malloc(64))
+		}
+	}), median(func(n int) {
+		var blocks [500][]byte
+		for ; n > 0; n -= len(blocks) {
+			for i := range blocks {
+				blocks[i] = a.Malloc(256)
+			}
+			for _, b := range blocks {
+				a.Free(b)
+			}
+		}
+	}))
+}
+
+// median is that of many short turns: few of them are disturbed.
+func median(loop func(n int)) float64 {
+	const pairs = 50_000
+	loop(pairs)
+	ns := make([]float64, 31)
+	for i := range ns {
+		start := time.Now()
+		loop(pairs)
+		ns[i] = float64(time.Since(start).Nanoseconds()) / pairs
+	}
+	return rival.Summarize(ns).Median
+}

@@ -1,0 +1,35 @@
+package unchecked
+
+import (
+	"errors"
+	"testing"
+)
+
+// TestBuildAndMeasure: both programs compile and say what they measured. Where
+// the check has moved there is nothing to compile.
+func TestBuildAndMeasure(t *testing.T) {
+	programs, err := Build(t.Context(), t.TempDir())
+	if errors.Is(err, ErrNoGo) || errors.Is(err, ErrMoved) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	prices, err := programs.Measure(t.Context(), 1)
+	if err != nil || len(prices) != 2 {
+		t.Fatalf("Measure: %v, %v", prices, err)
+	}
+	for _, p := range prices {
+		if p.With <= 0 || p.Without <= 0 || p.Ratio != p.With/p.Without {
+			t.Errorf("%+v", p)
+		}
+	}
+}
+
+func TestTurnRefusesOtherPrograms(t *testing.T) {
+	for _, program := range []string{"true", "false", "no-such-program"} {
+		if ns, err := turn(t.Context(), program); err == nil {
+			t.Errorf("%s measured %v", program, ns)
+		}
+	}
+}
