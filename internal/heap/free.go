@@ -116,7 +116,7 @@ func (h *Heap) freeSlot(sp *span, addr uintptr, b []byte) (err error, done bool)
 func (h *Heap) awaitShards() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.set != nil {
+	if h.set.Load() != nil {
 		unpin(h.pinLocked())
 	}
 }
@@ -145,7 +145,7 @@ func (p *part) each(from, to uint32, visit func(word *uint64, bits uint64) bool)
 // until the last byte is freed.
 func (h *Heap) freePart(sp *span, i, within uint32, b []byte) (err error, done bool) {
 	h.mu.Lock()
-	if h.set == nil || sp.owner.Load() == nil {
+	if h.set.Load() == nil || sp.owner.Load() == nil {
 		return h.unlock(nil), false
 	}
 	key := uintptr(sp.base) + uintptr(i*sp.size)

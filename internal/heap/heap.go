@@ -39,6 +39,7 @@ type Heap struct {
 	shards unsafe.Pointer // *shardSet; noShards: not shared out, or paused
 	spans  atomic.Pointer[spanMap]
 	table  atomic.Pointer[table]
+	set    atomic.Pointer[shardSet] // what shards is unless the heap is paused; nil: not shared out
 
 	cfg     Config
 	refused atomic.Uint64 // frees that were not frees
@@ -49,7 +50,6 @@ type Heap struct {
 	mu        sync.Mutex
 	closed    bool
 	timer     bool // a tick is on its way
-	set       *shardSet
 	chunks    []*chunk
 	fits      tourney
 	last      *chunk                   // the one that placed the last block; fits does not know what it has
@@ -227,15 +227,23 @@ func (h *Heap) Free(b []byte) bool {
 	if sp.owner.Load() == s {
 		off := addr - uintptr(sp.base)
 		i, within := sp.slot(uint32(off))
-		if i < uint32(len(sp.recs)) && within == 0 && int(int32(sp.recs[i]^stateLive)) == len(b) {
-			was := sp.head
-			sp.give(i)
-			s.freed += uint64(len(b))
-			if (was == noSlot || sp.used == 0) && sp.where != isCur {
-				return h.filed(s, sp)
+		if i < uint32(len(sp.recs)) && int(int32(sp.recs[i]^stateLive))-int(within) == len(b) {
+			if within == 0 {
+				was := sp.head
+				sp.give(i)
+				s.freed += uint64(len(b))
+				if (was == noSlot || sp.used == 0) && sp.where != isCur {
+					return h.filed(s, sp)
+				}
+				unpin(s)
+				return true
 			}
-			unpin(s)
-			return true
+			if sp.class < small && len(b) > 0 {
+				sp.recs[i] = stateLive | within // the tail: from now on the slot is that much shorter
+				s.freed += uint64(len(b))
+				unpin(s)
+				return true
+			}
 		}
 	}
 	unpin(s)
@@ -315,7 +323,7 @@ func (h *Heap) borrowSlow(n int) []byte {
 // thousands, and spans take 32 KiB for each class.
 func (h *Heap) shareOut() bool {
 	const enough = 1024 // blocks
-	if h.set != nil {
+	if h.set.Load() != nil {
 		return true
 	}
 	h.solo++
@@ -333,8 +341,8 @@ func (h *Heap) shareOut() bool {
 	for i := range set {
 		set[i] = noShard
 	}
-	h.set = &set
-	h.publish(h.set)
+	h.set.Store(&set)
+	h.publish(h.set.Load())
 	return true
 }
 
@@ -347,7 +355,7 @@ func (h *Heap) pinLocked() *shard {
 		}
 		unpin(noShard)
 		id := pinIndex()
-		set := append(shardSet(nil), *h.set...)
+		set := append(shardSet(nil), *h.set.Load()...)
 		for len(set) <= id {
 			set = append(set, noShard)
 		}
@@ -358,8 +366,8 @@ func (h *Heap) pinLocked() *shard {
 				set[i] = newShard()
 			}
 		}
-		h.set = &set
-		h.publish(h.set)
+		h.set.Store(&set)
+		h.publish(h.set.Load())
 	}
 }
 

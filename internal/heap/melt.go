@@ -29,7 +29,7 @@ func (h *Heap) direct(c int) bool {
 func (h *Heap) melt(sp *span) {
 	h.mu.Lock()
 	owner := sp.owner.Load()
-	if h.set == nil || owner == nil {
+	if h.set.Load() == nil || owner == nil {
 		_ = h.unlock(nil)
 		return
 	}

@@ -67,6 +67,13 @@ func (s *shard) counts() (malloced, freed, raced uint64) {
 	return s.malloced, s.freed, s.raced
 }
 
+// slowCounts returns what is counted under mu, for others than its holder.
+func (h *Heap) slowCounts() (malloced, freed, raced uint64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.malloced, h.freed, h.raced
+}
+
 func pinIndex() int {
 	var here byte
 	// Safety: the address is only hashed. Stacks are at least 2 KiB apart.

@@ -46,6 +46,12 @@ func (s *shard) counts() (malloced, freed, raced uint64) {
 	return atomic.LoadUint64(&s.malloced), freed, atomic.LoadUint64(&s.raced)
 }
 
+// slowCounts returns what is counted under mu, for others than its holder.
+func (h *Heap) slowCounts() (malloced, freed, raced uint64) {
+	freed = atomic.LoadUint64(&h.freed)
+	return atomic.LoadUint64(&h.malloced), freed, atomic.LoadUint64(&h.raced)
+}
+
 // pinIndex is where a shard for the current P belongs in the set, at this
 // moment.
 func pinIndex() int {

@@ -13,15 +13,15 @@ import (
 
 // pause keeps every goroutine out of the shards until resume. Under mu.
 func (h *Heap) pause() {
-	if h.set != nil {
+	if h.set.Load() != nil {
 		h.publish(&noShards)
-		h.barrier(h.set)
+		h.barrier(h.set.Load())
 	}
 }
 
 func (h *Heap) resume() {
-	if h.set != nil {
-		h.publish(h.set)
+	if h.set.Load() != nil {
+		h.publish(h.set.Load())
 	}
 }
 
@@ -30,7 +30,7 @@ func (h *Heap) resume() {
 // allocated since the last time that this one is paid for. A load that needs its
 // spans again at once has the heap grow instead. Under mu.
 func (h *Heap) reclaimWorthwhile() bool {
-	if h.set == nil {
+	if h.set.Load() == nil {
 		return false
 	}
 	total, freed := h.totals()
@@ -53,14 +53,14 @@ func (h *Heap) reclaimWorthwhile() bool {
 // the memory of a P that no longer runs this program's allocations is not lost.
 // Under mu.
 func (h *Heap) reclaim() {
-	if h.set == nil {
+	if h.set.Load() == nil {
 		return
 	}
 	h.reclaimed, _ = h.totals()
 	unpin(h.pinLocked())
-	me := (*h.set)[pinIndex()%len(*h.set)]
+	me := (*h.set.Load())[pinIndex()%len(*h.set.Load())]
 	h.pause()
-	for _, s := range *h.set {
+	for _, s := range *h.set.Load() {
 		if s == noShard {
 			continue
 		}
@@ -97,7 +97,7 @@ func (s *shard) takeOver(from *shard) {
 // releaseIdle returns empty spans of the current P's shard to the chunks.
 func (h *Heap) releaseIdle() {
 	h.mu.Lock()
-	if h.set != nil {
+	if h.set.Load() != nil {
 		s := h.pinLocked()
 		idle := s.takeIdle(false)
 		unpin(s)
@@ -352,8 +352,8 @@ func (h *Heap) Close() error {
 func (h *Heap) reset() error {
 	err := h.guardReset()
 	h.pause()
-	if h.set != nil {
-		for _, s := range *h.set {
+	if h.set.Load() != nil {
+		for _, s := range *h.set.Load() {
 			if s != noShard {
 				h.malloced += s.malloced
 				h.freed += s.freed
@@ -362,7 +362,8 @@ func (h *Heap) reset() error {
 		}
 	}
 	h.freed = h.malloced
-	h.set, h.solo, h.parts = nil, 0, nil
+	h.set.Store(nil)
+	h.solo, h.parts = 0, nil
 	h.resume()
 	h.dead, h.stuck = append(h.dead, h.stuck...), nil
 	for _, c := range h.chunks {
@@ -380,15 +381,19 @@ func (h *Heap) reset() error {
 // totals are the bytes requested and given back so far. Under mu; the shards'
 // share may be a few operations old.
 func (h *Heap) totals() (malloced, freed uint64) {
-	malloced, freed = h.malloced, h.freed
-	if h.set != nil {
-		for _, s := range *h.set {
+	malloced, freed, _ = h.add(h.malloced, h.freed, h.raced)
+	return malloced, freed
+}
+
+// add adds what the shards count.
+func (h *Heap) add(malloced, freed, raced uint64) (_, _, _ uint64) {
+	if set := h.set.Load(); set != nil {
+		for _, s := range *set {
 			if s != noShard {
-				m, f, _ := s.counts()
-				malloced += m
-				freed += f
+				m, f, r := s.counts()
+				malloced, freed, raced = malloced+m, freed+f, raced+r
 			}
 		}
 	}
-	return malloced, freed
+	return malloced, freed, raced
 }

@@ -29,10 +29,10 @@ type Stats struct {
 func (h *Heap) Stats() Stats {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	s := Stats{Backing: h.mapped + h.guards, EmptyChunks: h.nempty, Refused: h.refused.Load(), Raced: h.raced}
+	s := Stats{Backing: h.mapped + h.guards, EmptyChunks: h.nempty, Refused: h.refused.Load()}
 	s.PeakBacking = max(h.peak, s.Backing)
 	s.Sampled, s.Unguarded, s.Damaged = h.sampled, h.unguarded, h.damaged.Load()
-	s.Malloced, s.Freed = h.totals()
+	s.Malloced, s.Freed, s.Raced = h.add(h.malloced, h.freed, h.raced)
 	s.Live = int(int64(s.Malloced - s.Freed))
 	for _, c := range h.chunks {
 		if c != nil {
@@ -40,22 +40,13 @@ func (h *Heap) Stats() Stats {
 			s.Spans += c.nspans
 		}
 	}
-	if h.set != nil {
-		for _, sh := range *h.set {
-			if sh != noShard {
-				_, _, raced := sh.counts()
-				s.Raced += raced
-			}
-		}
-	}
 	return s
 }
 
 // Totals are the bytes requested and given back so far. O(Ps).
 func (h *Heap) Totals() (malloced, freed uint64) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.totals()
+	malloced, freed, _ = h.add(h.slowCounts())
+	return malloced, freed
 }
 
 // Chunk is a chunk's bytes and the free ranges among them.

@@ -134,8 +134,8 @@ func (h *Heap) verifyShards(spans map[*span]bool) error {
 // shardList is the shards there are. Under mu.
 func (h *Heap) shardList() []*shard {
 	var all []*shard
-	if h.set != nil {
-		for _, s := range *h.set {
+	if h.set.Load() != nil {
+		for _, s := range *h.set.Load() {
 			if s != noShard {
 				all = append(all, s)
 			}
