@@ -35,7 +35,7 @@ func newTestReader(t *testing.T, r io.Reader, bufLen int) *BufReader {
 // taken is what the reader's allocator has handed out and not got back.
 func taken(b *BufReader) int64 { return b.Allocator.GetTotalMalloc() - b.Allocator.GetTotalFree() }
 
-// endless is n bytes of pattern.
+// endless is n zero bytes.
 type endless struct{ n int }
 
 func (e *endless) Read(p []byte) (int, error) {
@@ -43,6 +43,7 @@ func (e *endless) Read(p []byte) (int, error) {
 		return 0, io.EOF
 	}
 	n := min(len(p), e.n)
+	clear(p[:n])
 	e.n -= n
 	return n, nil
 }
