@@ -45,6 +45,16 @@ type Source interface {
 	PageSize() int
 }
 
+// MapUnzeroed is s.Map without the promise of zeros, for those who write before
+// they read: the bytes are whatever they were. Only [Heap] gains by it, when the
+// runtime would have to clear memory that the program has used before.
+func MapUnzeroed(s Source, size int) ([]byte, error) {
+	if u, ok := s.(interface{ mapUnzeroed(int) ([]byte, error) }); ok {
+		return u.mapUnzeroed(size)
+	}
+	return s.Map(size)
+}
+
 // Protector is implemented by a [Source] whose mappings the processor can
 // guard: any access to protected memory faults. Debug modes use it to catch a
 // use after free where it happens.

@@ -3,6 +3,7 @@ package backing_test
 import (
 	"errors"
 	"math"
+	"runtime"
 	"sync"
 	"testing"
 	"unsafe"
@@ -138,6 +139,48 @@ func BenchmarkMapUnmap(b *testing.B) {
 				if err := s.src.Unmap(mem); err != nil {
 					b.Fatal(err)
 				}
+			}
+		})
+	}
+}
+
+// TestMapUnzeroed: it is a mapping like any other, of the collector or the
+// system, and survives collections beside others.
+func TestMapUnzeroed(t *testing.T) {
+	for _, s := range sources {
+		t.Run(s.name, func(t *testing.T) {
+			var all [][]byte
+			for i := range 32 {
+				mem, err := backing.MapUnzeroed(s.src, 10_000+i*4096)
+				if err != nil || len(mem) != 10_000+i*4096 || cap(mem) != len(mem) {
+					t.Fatalf("%d bytes of %d: %v", len(mem), cap(mem), err)
+				}
+				if at := uintptr(unsafe.Pointer(&mem[0])); at%uintptr(s.src.PageSize()) != 0 {
+					t.Fatalf("at %#x", at)
+				}
+				for j := range mem {
+					mem[j] = byte(i)
+				}
+				all = append(all, mem)
+				runtime.GC()
+			}
+			for i, mem := range all {
+				for _, x := range mem {
+					if x != byte(i) {
+						t.Fatalf("mapping %d holds %d", i, x)
+					}
+				}
+				if err := s.src.Unmap(mem); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, size := range []int{0, -1} {
+				if _, err := backing.MapUnzeroed(s.src, size); !errors.Is(err, backing.ErrInvalidSize) {
+					t.Errorf("MapUnzeroed(%d): %v", size, err)
+				}
+			}
+			if _, err := backing.MapUnzeroed(s.src, math.MaxInt-4096); !errors.Is(err, backing.ErrOutOfMemory) {
+				t.Errorf("more than there is: %v", err)
 			}
 		})
 	}

@@ -160,3 +160,14 @@ func ExampleFaulty_Release() {
 	// <nil> 2
 	// <nil>
 }
+
+func ExampleMapUnzeroed() {
+	mem, err := backing.MapUnzeroed(backing.Heap(), 1<<20)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	clear(mem) // or whatever else overwrites it
+	fmt.Println(len(mem), mem[0])
+	// Output: 1048576 0
+}

@@ -31,17 +31,23 @@ func (heapSource) Name() string  { return "heap" }
 func (heapSource) PageSize() int { return pageSize }
 
 func (heapSource) Map(size int) ([]byte, error) {
+	return mapHeap(size, func(n int) []byte { return make([]byte, n) })
+}
+
+func (heapSource) mapUnzeroed(size int) ([]byte, error) { return mapHeap(size, makeUnzeroed) }
+
+func mapHeap(size int, alloc func(n int) []byte) ([]byte, error) {
 	if err := checkSize("make", size); err != nil {
 		return nil, err
 	}
 	whole := roundUp(size, pageSize)
-	mem, err := makeBytes(whole)
+	mem, err := makeBytes(whole, alloc)
 	if err != nil {
 		return nil, err
 	}
 	if skew := misalignment(mem, pageSize); skew != 0 {
 		// The runtime's own page is smaller than the system's here.
-		if mem, err = makeBytes(whole + pageSize); err != nil {
+		if mem, err = makeBytes(whole+pageSize, alloc); err != nil {
 			return nil, err
 		}
 		mem = mem[(pageSize-misalignment(mem, pageSize))%pageSize:]
@@ -59,15 +65,15 @@ func (heapSource) Unmap(mem []byte) error {
 
 func (heapSource) Release([]byte) error { return nil }
 
-// makeBytes is make with an error in place of the panic for a length beyond
+// makeBytes is alloc with an error in place of the panic for a length beyond
 // the address space.
-func makeBytes(n int) (mem []byte, err error) {
+func makeBytes(n int, alloc func(n int) []byte) (mem []byte, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			mem, err = nil, fmt.Errorf("make %d bytes: %w: %v", n, ErrOutOfMemory, r)
 		}
 	}()
-	return make([]byte, n), nil
+	return alloc(n), nil
 }
 
 // checkSize refuses sizes that no source can serve, before any of them asks.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"unsafe"
 
+	"github.com/gomem-go/gomem/backing"
 	"github.com/gomem-go/gomem/offset"
 )
 
@@ -273,9 +274,9 @@ func (h *Heap) grow(n int) error {
 			return fmt.Errorf("%w: %d bytes mapped, %d more needed, limit %d", ErrLimit, h.mapped, least, limit)
 		}
 	}
-	mem, err := h.cfg.Source.Map(size)
+	mem, err := backing.MapUnzeroed(h.cfg.Source, size)
 	if err != nil && size > least && errors.Is(err, ErrOutOfMemory) {
-		mem, err = h.cfg.Source.Map(least)
+		mem, err = backing.MapUnzeroed(h.cfg.Source, least)
 	}
 	if err != nil {
 		return fmt.Errorf("gomem: growing by %d bytes: %w", size, err)
