@@ -75,7 +75,8 @@ func (b *BufReader) newFront() error {
 }
 
 // more adds at least one unread byte, or returns why not. Views of earlier calls
-// are dead by then, which settle saw to.
+// are dead by then, which settle saw to. Who calls it defers guard: once for a
+// request, not for each of its reads, because a defer costs as much as the rest.
 func (b *BufReader) more() error {
 	if b.err != nil || b.src == nil || b.front == nil || len(b.queue) > 0 {
 		return b.moreBehind()
@@ -97,7 +98,6 @@ func (b *BufReader) more() error {
 	}
 	p := b.buf[b.w:]
 	b.pulling = true
-	defer b.pulled()
 	n, err := b.src.Read(p)
 	b.pulling = false
 	if uint(n-1) < uint(len(p)) {
@@ -207,10 +207,10 @@ func (b *BufReader) giveUpFront() {
 }
 
 // pull asks the source for bytes until it has some. It returns n > 0 with a nil
-// error, and keeps an error that came along for later; or 0 and the error.
+// error, and keeps an error that came along for later; or 0 and the error. Who
+// calls it defers guard.
 func (b *BufReader) pull(p []byte) (int, error) {
 	b.pulling = true
-	defer b.pulled()
 	n, err := b.src.Read(p)
 	for range maxEmptyReads {
 		if n != 0 || err != nil {
@@ -233,8 +233,8 @@ func (b *BufReader) pull(p []byte) (int, error) {
 	return 0, err
 }
 
-// pulled gives all memory back if the source panicked, and the panic goes on.
-func (b *BufReader) pulled() {
+// guard gives all memory back if the source panicked, and the panic goes on.
+func (b *BufReader) guard() {
 	if b.pulling {
 		b.pulling = false
 		b.giveBack()
@@ -243,6 +243,7 @@ func (b *BufReader) pulled() {
 
 // chain makes n bytes available, in as many blocks as they come in.
 func (b *BufReader) chain(n int) error {
+	defer b.guard()
 	for b.Buffered() < n {
 		if err := b.more(); err != nil {
 			return b.short(err)
@@ -253,6 +254,7 @@ func (b *BufReader) chain(n int) error {
 
 // flat makes n bytes available in one piece at the front.
 func (b *BufReader) flat(n int) error {
+	defer b.guard()
 	for b.w-b.r < n {
 		var err error
 		switch {

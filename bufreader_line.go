@@ -57,6 +57,7 @@ func (b *BufReader) until(op string, delim byte, limit int) (int, error) {
 
 // untilFrom is until for an offset up to which delim was looked for.
 func (b *BufReader) untilFrom(op string, delim byte, from, limit int) (int, error) {
+	defer b.guard()
 	for {
 		n := b.index(delim, from) + 1
 		if n > limit || n == 0 && b.Buffered() >= limit {

@@ -18,6 +18,7 @@ func (b *BufReader) ReadByte() (byte, error) {
 }
 
 func (b *BufReader) readByteSlow() (byte, error) {
+	defer b.guard()
 	b.settle()
 	if b.r == b.w {
 		if err := b.more(); err != nil {

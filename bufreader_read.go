@@ -37,6 +37,7 @@ func (b *BufReader) Read(p []byte) (int, error) {
 
 // readEmpty gets something into the front, or p filled past it.
 func (b *BufReader) readEmpty(p []byte) (int, error) {
+	defer b.guard()
 	b.settle()
 	if b.r < b.w {
 		return 0, nil
@@ -90,6 +91,13 @@ func (b *BufReader) fillUp(p []byte) (int, error) {
 		b.copyOut(p)
 		return len(p), nil
 	}
+	return b.fillRest(p)
+}
+
+// fillRest is fillUp for what is longer than a block and not there yet: it reads
+// straight into p, and puts that back on an error.
+func (b *BufReader) fillRest(p []byte) (int, error) {
+	defer b.guard()
 	at := b.Buffered()
 	b.copyOut(p[:at])
 	for at < len(p) {
@@ -160,15 +168,16 @@ func (b *BufReader) discard(n int) (int, error) {
 	if n < 0 {
 		return 0, ErrInvalidSize
 	}
+	defer b.guard()
 	for left := n; ; {
 		b.settle()
-		if k := b.w - b.r; left > k {
-			b.r += k
-			left -= k
-		} else {
+		k := b.w - b.r
+		if left <= k {
 			b.r += left
 			return n, nil
 		}
+		b.r = b.w
+		left -= k
 		if b.queued == 0 {
 			if err := b.more(); err != nil {
 				return n - left, err
@@ -184,6 +193,7 @@ func (b *BufReader) discard(n int) (int, error) {
 // [io.ErrShortWrite] if w stopped without one, [ErrInvalidWrite] if its count
 // cannot be true. O(bytes), never allocates once the reader has a block.
 func (b *BufReader) WriteTo(w io.Writer) (int64, error) {
+	defer b.guard()
 	var total int64
 	for {
 		b.settle()

@@ -120,6 +120,7 @@ func (b *BufReader) rangeSlow(n int, yield func([]byte)) error {
 
 // stream passes n bytes to yield through one block.
 func (b *BufReader) stream(n int, yield func([]byte)) error {
+	defer b.guard()
 	for left := n; left > 0; {
 		b.settle()
 		if b.r == b.w {
