@@ -40,6 +40,11 @@ func All() []Load {
 	}
 }
 
+// AnyLate is the short read with frames that are late by anything. It is there
+// for its memory: what is kept then lies everywhere, and nothing that is freed
+// between is long enough for the next read.
+func AnyLate() Load { return Load{"short-read, any lateness", shortReadAnyLate} }
+
 // seed makes every run the same program.
 const seed = 0x60606060
 

@@ -9,7 +9,7 @@ import (
 // TestLoadsFreeEverything runs every load on every allocator; on GoMem nothing
 // may be left over, and the allocator's own check must hold.
 func TestLoadsFreeEverything(t *testing.T) {
-	for _, l := range All() {
+	for _, l := range append(All(), AnyLate()) {
 		for _, name := range Names() {
 			for _, goroutines := range []int{1, 2, 7} {
 				ops := 20_000
@@ -47,16 +47,19 @@ func TestCountedIsExact(t *testing.T) {
 		c := &Counted{Gomem: a.(Gomem)}
 		kept := c.Trim(c.Malloc(1000), 600)
 		l.Run(c, 3, 4_000)
-		if live, s := c.live.Load(), c.A.Stats(); live != 600 || s.Live != 600 {
+		if live, s := c.live.now.Load(), c.A.Stats(); live != 600 || s.Live != 600 {
 			t.Errorf("%s: %d bytes counted, %d live", l.Name, live, s.Live)
 		}
-		if peak, s := c.Peak(), c.A.Stats(); peak <= 1000 || int(peak) > s.PeakBacking {
+		if peak, s := c.Peak(), c.A.Stats(); peak <= 1000 || peak > s.PeakBacking {
 			t.Errorf("%s: at most %d bytes counted, %d mapped", l.Name, peak, s.PeakBacking)
 		}
 		c.FreePart(kept[:100])
 		c.FreePart(kept[100:])
-		if live, s := c.live.Load(), c.A.Stats(); live != 0 || s.Live != 0 {
+		if live, s := c.live.now.Load(), c.A.Stats(); live != 0 || s.Live != 0 {
 			t.Errorf("%s: in the end %d bytes counted, %d live", l.Name, live, s.Live)
+		}
+		if held := c.held.now.Load(); held != 0 || (c.PeakHeld() > 0) != (l.Name == "short-read") {
+			t.Errorf("%s: reads hold %d bytes, %d at most", l.Name, held, c.PeakHeld())
 		}
 		stop()
 	}

@@ -15,41 +15,71 @@ type Trimmer interface {
 	FreePart(b []byte)
 }
 
+// Holder is an Allocator that is told how many bytes the reads hold of which a
+// frame is still in use: its subscribers count references to the read.
+type Holder interface {
+	// Hold adds n bytes, or takes them away if n is negative.
+	Hold(n int)
+}
+
 // frame is a part of a read, until its last subscriber lets go of it.
 type frame struct {
 	bytes []byte
 	read  *read
 }
 
-// read is the block that frames were cut from, for allocators that can only
-// free it as a whole.
+// read is what frames were cut from: for allocators that can only free it as a
+// whole, and for those who want to know how much is held.
 type read struct {
 	block  []byte
+	held   int
 	frames int
 }
+
+// lateFrames is how many frames wait for a late subscriber at any time.
+const lateFrames = 60_000
 
 // shortRead is what a media server does. It allocates 16 KiB to read into, gets
 // r bytes (60 % 1 to 512, 30 % to 1,460, 10 % 4 to 16 KiB), gives the rest back,
 // cuts the r bytes into 1 to 12 frames and hands them to subscribers, the last of
-// whom lets go of a frame at once (70 %) or much later: some 60,000 frames are
-// held at any time.
+// whom lets go of a frame at once (70 %) or when 60,000 more wait for him.
 func shortRead(a Allocator, goroutines, ops int) int {
-	const readSize, delayed = 16 << 10, 60_000
+	return shortReads(a, goroutines, ops, func(_ *rand.Rand, turn, places int) int { return turn % places })
+}
+
+// shortReadAnyLate is shortRead with frames that are late by anything: one that
+// waits makes room for another one that was drawn.
+func shortReadAnyLate(a Allocator, goroutines, ops int) int {
+	return shortReads(a, goroutines, ops, func(random *rand.Rand, _, places int) int { return random.IntN(places) })
+}
+
+// shortReads puts the late frames where next says, after who waited there.
+func shortReads(a Allocator, goroutines, ops int, next func(random *rand.Rand, turn, places int) int) int {
+	const readSize = 16 << 10
 	perWorker := max(ops/goroutines, 1)
 	trimmer, _ := a.(Trimmer)
+	holder, _ := a.(Holder)
 	each(goroutines, func(worker int) {
 		random := newRand(worker)
-		late := make([]frame, delayed/goroutines)
+		late := make([]frame, lateFrames/goroutines)
 		release := func(f frame) {
-			if f.bytes == nil {
+			if trimmer != nil && f.bytes != nil {
+				trimmer.FreePart(f.bytes)
+			}
+			if f.read == nil {
 				return
 			}
-			if trimmer != nil {
-				trimmer.FreePart(f.bytes)
-			} else if f.read.frames--; f.read.frames == 0 {
+			if f.read.frames--; f.read.frames > 0 {
+				return
+			}
+			if trimmer == nil {
 				a.Free(f.read.block)
 			}
+			if holder != nil {
+				holder.Hold(-f.read.held)
+			}
 		}
+		turn := 0
 		for range perWorker {
 			block := a.Malloc(readSize)
 			got := readLength(random)
@@ -57,11 +87,14 @@ func shortRead(a Allocator, goroutines, ops int) int {
 			if trimmer != nil {
 				b = trimmer.Trim(block, got)
 			}
+			if holder != nil {
+				holder.Hold(got)
+			}
 			touch(b)
 			frames := min(1+random.IntN(12), got)
 			var from *read
-			if trimmer == nil {
-				from = &read{block, frames}
+			if trimmer == nil || holder != nil {
+				from = &read{block, got, frames}
 			}
 			for left := frames; left > 0; left-- {
 				n := len(b)
@@ -74,7 +107,8 @@ func shortRead(a Allocator, goroutines, ops int) int {
 					release(f)
 					continue
 				}
-				slot := random.IntN(len(late))
+				slot := next(random, turn, len(late))
+				turn++
 				release(late[slot])
 				late[slot] = f
 			}

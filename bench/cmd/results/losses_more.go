@@ -83,20 +83,20 @@ func (r *results) tlsfLosses() []string {
 	return losses
 }
 
-// heldLosses holds the memory of the loads against its goals.
+// heldLosses holds the memory of the loads against its goals: what frames are cut
+// from, by what reads hold, and what is in flight between goroutines.
 func (r *results) heldLosses() []string {
 	var losses []string
-	for _, rows := range r.Held {
-		for _, row := range rows {
-			say := func(of, goal string) {
-				losses = append(losses, fmt.Sprintf("load %s, %d goroutines: mapped %.2f × the bytes %s, goal %s", row.Load, row.Goroutines, row.Ratio(), of, goal))
-			}
-			switch {
-			case row.Load == "short-read" && row.Ratio() > heldShortRead:
-				say("live", fmt.Sprint(heldShortRead))
-			case row.Load == "xmalloc" && float64(row.PeakBacking) > heldXmalloc*float64(row.PeakLive)+float64(row.Chunk):
-				say("in flight", fmt.Sprint(heldXmalloc, " and a chunk"))
-			}
+	for _, row := range r.Held {
+		say := func(format string, args ...any) {
+			losses = append(losses, fmt.Sprintf("load %s, %d goroutines: mapped ", row.Load, row.Goroutines)+fmt.Sprintf(format, args...))
+		}
+		switch {
+		case row.Load == firstFit:
+		case row.OverReads() > heldShortRead:
+			say("%.2f × the bytes that reads hold, goal %g", row.OverReads(), heldShortRead)
+		case row.Load == "xmalloc" && float64(row.PeakBacking) > heldXmalloc*float64(row.PeakLive)+float64(row.Chunk):
+			say("%.2f × the bytes in flight, goal %g and a chunk", row.OverLive(), heldXmalloc)
 		}
 	}
 	return losses

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/gomem-go/gomem"
 	"github.com/gomem-go/gomem/bench/arenas"
 	"github.com/gomem-go/gomem/bench/compare"
 	"github.com/gomem-go/gomem/bench/load"
@@ -183,10 +184,23 @@ func measureLoads(ctx context.Context, m *measurement) error {
 		if err != nil {
 			return err
 		}
-		m.Held = append(m.Held, held)
+		m.Held = append(m.Held, held...)
 	}
-	return nil
+	late, err := compare.Held(ctx, load.AnyLate(), []int{1}, m.ops/2)
+	if err != nil {
+		return err
+	}
+	m.Held = append(m.Held, late...)
+	first, err := compare.Held(ctx, load.AnyLate(), []int{1}, m.ops/2, gomem.WithPlacement(gomem.SingleTree))
+	for _, row := range first {
+		row.Load = firstFit
+		m.Held = append(m.Held, row)
+	}
+	return err
 }
+
+// firstFit names a row that is there to compare with.
+const firstFit = "the same, by SingleTree"
 
 func measurePages(_ context.Context, m *measurement) error {
 	m.Walks = compare.Walks(m.passes, m.turn)

@@ -32,7 +32,7 @@ type results struct {
 	Rows       []compare.Timed
 	Bounded    []compare.Timed
 	Loads      [][]compare.LoadRow
-	Held       [][]compare.HeldRow
+	Held       []compare.HeldRow
 	Walks      []compare.Walked
 
 	ScenarioOps int // of a turn of each scenario

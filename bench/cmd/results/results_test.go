@@ -9,7 +9,10 @@ import (
 	"time"
 
 	"github.com/gomem-go/gomem/bench/compare"
+	"github.com/gomem-go/gomem/bench/reading"
+	"github.com/gomem-go/gomem/bench/rival"
 	"github.com/gomem-go/gomem/bench/rows"
+	"github.com/gomem-go/gomem/bench/unchecked"
 	"github.com/gomem-go/gomem/internal/trace"
 )
 
@@ -93,6 +96,80 @@ func TestLosses(t *testing.T) {
 	}, "\n")
 	if got != want {
 		t.Errorf("losses:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+// TestLossesOfSections: what each further section holds against a goal or a rival,
+// and that what meets it is not listed.
+func TestLossesOfSections(t *testing.T) {
+	goals := []rows.Goal{{Way: "ours", Than: "rival", Most: 1.1, NoAllocs: true}, {Way: "ours", Most: 15}, {Way: "absent", Most: 1}}
+	cases := []compare.Measured{
+		{Case: rows.Case{Op: "bad", Goals: goals}, Samples: []compare.Sample{{Way: "ours", Ns: 30, Allocs: 1}, {Way: "rival", Ns: 20}}},
+		{Case: rows.Case{Op: "good", Goals: goals}, Samples: []compare.Sample{{Way: "ours", Ns: 10, Allocs: 0.001}, {Way: "rival", Ns: 10}}},
+	}
+	tr, err := trace.New([]uint32{100}, trace.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := func(name string, ns, fragments float64) traceResult {
+		return traceResult{Name: name, Trace: tr, Fragments: fragments, Rows: []compare.Row{
+			{Impl: rival.TLSF, Median: ns}, {Impl: glibc, Median: 10},
+		}}
+	}
+	r := &results{
+		Traces:    []traceResult{pool("ffmpeg", 14, 0.1), pool("sqlite", 7, 0.3), pool("other", 90, 0.1)},
+		Fragments: []compare.Fragments{{Load: "a", Mean: 0.1, Max: 0.2}, {Load: "b", Mean: 0.3, Max: 0.4}},
+		Held: []compare.HeldRow{
+			{Load: "short-read", Goroutines: 1, PeakLive: 50, PeakReads: 100, PeakBacking: 135},
+			{Load: "short-read", Goroutines: 2, PeakLive: 50, PeakReads: 100, PeakBacking: 140},
+			{Load: firstFit, Goroutines: 1, PeakLive: 50, PeakReads: 100, PeakBacking: 900},
+			{Load: "xmalloc", Goroutines: 1, PeakLive: 100, PeakBacking: 210, Chunk: 10},
+			{Load: "xmalloc", Goroutines: 2, PeakLive: 100, PeakBacking: 211, Chunk: 10},
+			{Load: "larson", Goroutines: 1, PeakLive: 100, PeakBacking: 900},
+		},
+		Checks:  []unchecked.Price{{Op: "pair", Ratio: 1.06}, {Op: "batch", Ratio: 1.04}},
+		Guarded: []compare.Guarded{{Trace: "x", With: 1.02, Same: 0.998}, {Trace: "y", With: 1.01, Same: 1}},
+		Scenarios: []compare.Scenario{
+			{Op: "server", Way: reading.Bufio, Ns: 5, Cycles: 1},
+			{Op: "server", Way: reading.Gomem, Ns: 10, Cycles: 2},
+			{Op: "parser", Way: reading.Bufio, Ns: 10, Cycles: 2},
+			{Op: "parser", Way: reading.Gomem, Ns: 5},
+		},
+	}
+	got := strings.Join(append(caseLosses("s", cases, "ours", "rival", "absent"), r.losses()...), "\n")
+	want := strings.Join([]string{
+		"s, bad: ours takes 1.50 × rival, goal 1.1",
+		"s, bad: ours allocates 1.00 times, goal 0",
+		"s, bad: ours takes 30.0 ns, goal 15",
+		"s, bad: rival takes 0.67 of our time",
+		"tlsf, trace ffmpeg: 1.40 × glibc, goal 1.30, which is what the TLSF in C takes at most",
+		"tlsf, trace sqlite: fragmentation 30.0 %, goal 25 %",
+		"tlsf, random programs: mean fragmentation 20.0 %, goal 15 %",
+		"tlsf, random programs: maximum fragmentation 40.0 %, goal 25 %",
+		"load short-read, 2 goroutines: mapped 1.40 × the bytes that reads hold, goal 1.35",
+		"load xmalloc, 2 goroutines: mapped 2.11 × the bytes in flight, goal 2 and a chunk",
+		"checks, pair: 1.060 of the time without them, goal 1.05",
+		"sampled guard, trace x: 1.020 of the time without it, goal 1.01; two without it differ by 0.2 %",
+		"reader, server: bufio takes 0.50 of our time",
+		"reader, server: bufio makes the collector run 1 times, GoMem 2",
+	}, "\n")
+	if got != want {
+		t.Errorf("losses:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+// TestOnly: a section is measured alone, and an unknown one is refused.
+func TestOnly(t *testing.T) {
+	var report bytes.Buffer
+	if err := run(t.Context(), []string{"-quick", "-only", "lac", "-traces", folder(t)}, &report, &bytes.Buffer{}); err != nil {
+		t.Fatal(err)
+	}
+	if s := report.String(); !strings.Contains(s, "## Linear arena") || strings.Contains(s, "## Recorded traces") || strings.Contains(s, "## BufReader") {
+		t.Errorf("the report of one section is\n%s", s)
+	}
+	err := run(t.Context(), []string{"-only", "lac,none"}, &bytes.Buffer{}, &bytes.Buffer{})
+	if err == nil || !strings.Contains(err.Error(), `"none"`) {
+		t.Errorf("an unknown section: %v", err)
 	}
 }
 
