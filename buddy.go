@@ -85,12 +85,12 @@ func (b *Buddy) Free(offset int) error {
 		return InValidParameterErr
 	}
 	b.mu.Lock()
-	defer b.mu.Unlock()
-	size, ok := b.place.BlockSize(offset)
-	if !ok {
+	found := b.place.FreeAt(offset)
+	b.mu.Unlock()
+	if !found {
 		return NotFoundErr
 	}
-	return b.place.Free(offset, size)
+	return nil
 }
 
 // idleBuddies is the most buddies without a block that wait in the list.

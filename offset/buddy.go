@@ -27,7 +27,9 @@ import (
 //
 // One free block of each order is named in an array of its own, and only
 // further ones are linked in the table. Cutting the smallest block out of one
-// large one, and joining it again, therefore stays within two cache lines.
+// large one, and joining it again, therefore stays within two cache lines. And
+// the last cut is remembered: as long as nothing else happens its block is
+// joined again, and cut again, without a look at the orders between.
 //
 // Invariants (Verify checks them):
 //
@@ -37,6 +39,9 @@ import (
 //   - bit k of orders is set exactly when a block of order k is free: top[k]
 //     names one, more[k] links the others; without the bit more[k] is empty
 //   - a live block is longer than half its size, or one unit
+//   - if the last cut is remembered, top names the halves that it made, which are
+//     the only free blocks of their orders if its block is held, and otherwise
+//     joined in the first free block of the order that was cut
 //   - parts has the live runs of every allocation freed in part, ascending and
 //     apart, and the blocks it holds are the units with live bytes
 //
@@ -57,6 +62,7 @@ type Buddy struct {
 
 	top  [maxOrders]uint32 // a free block of each order in orders; else stale
 	more [maxOrders]uint32 // the first of the further free ones, or noStart
+	cut  buddyCut          // the last, if there was no other change since
 
 	pages []*buddyPage
 	parts [][]Block // the live runs of an allocation freed in part, by key
@@ -67,6 +73,12 @@ type Buddy struct {
 var _ Allocator = (*Buddy)(nil)
 
 const maxOrders = 31
+
+// A buddyCut says that the block of order to at unit was cut down to order from.
+type buddyCut struct {
+	unit     uint32
+	from, to uint32 // from is maxOrders when nothing is remembered
+}
 
 // A buddyUnit says what starts at a unit. Most say nothing.
 type buddyUnit struct {
@@ -128,7 +140,7 @@ func (b *Buddy) Reset() {
 	for k := range b.more {
 		b.more[k] = noStart
 	}
-	b.orders, b.free, b.parts, b.spare = 0, 0, nil, nil
+	b.orders, b.free, b.cut.from, b.parts, b.spare = 0, 0, maxOrders, nil, nil
 	b.freeUnits(0, uint32(b.units))
 }
 
@@ -184,22 +196,31 @@ func (b *Buddy) take(size int, k, from uint) int {
 	}
 	j := from + uint(bits.TrailingZeros32(m))
 	u := b.top[j]
-	p := b.page(u)
-	b.pop(j)
+	b.page(u)[u%pageUnits] = buddyUnit{kindLive | uint32(k), uint32(size), uint32(uint64(size) >> 32)}
+	b.free -= 1 << ((k + b.shift) & 63)
+	if b.more[j] == noStart {
+		b.orders &^= 1 << (j & 31)
+	} else {
+		b.popMore(j)
+	}
 	// The orders from here to below j are empty, or j would not be the least.
 	b.orders |= 1<<(j&31) - 1<<(from&31)
-	for i := from; i < j && i < maxOrders; i++ {
-		b.top[i] = u + 1<<(i&31)
-		if countSteps {
-			stepCount++
+	if cut := (buddyCut{u, uint32(from), uint32(j)}); b.cut != cut {
+		b.cut = cut
+		for i := from; i < j && i < maxOrders; i++ {
+			b.top[i] = u + 1<<(i&31)
+			if countSteps {
+				stepCount++
+			}
 		}
 	}
-	for from > k { // an alignment that is larger than the block
-		from--
-		b.push(u+1<<from, from)
+	if from > k { // an alignment that is larger than the block
+		b.cut.from = maxOrders
+		for from > k {
+			from--
+			b.push(u+1<<from, from)
+		}
 	}
-	b.free -= 1 << (k + b.shift)
-	p[u%pageUnits] = buddyUnit{kindLive | uint32(k), uint32(size), uint32(uint64(size) >> 32)}
 	return int(u) << (b.shift & 63)
 }
 
@@ -227,28 +248,22 @@ func (b *Buddy) push(u uint32, k uint) {
 		stepCount++
 	}
 	if b.orders>>k&1 != 0 {
-		b.linkMore(b.top[k], k)
+		b.linkMore(k)
 	}
 	b.orders |= 1 << k
 	b.top[k] = u
 }
 
-// pop takes out the free block named in top[k].
-func (b *Buddy) pop(k uint) {
-	if countSteps {
-		stepCount++
-	}
-	if u := b.more[k]; u != noStart {
-		b.unlinkMore(u, k)
-		b.top[k] = u
-		return
-	}
-	b.orders &^= 1 << k
+// popMore names the first further free block of order k in top[k].
+func (b *Buddy) popMore(k uint) {
+	u := b.more[k]
+	b.unlinkMore(u, k)
+	b.top[k] = u
 }
 
-// linkMore puts free block u first in the list of order k.
-func (b *Buddy) linkMore(u uint32, k uint) {
-	next := b.more[k]
+// linkMore puts the free block named in top[k] first in the list of order k.
+func (b *Buddy) linkMore(k uint) {
+	u, next := b.top[k], b.more[k]
 	b.page(u)[u%pageUnits] = buddyUnit{kindLinked | uint32(k), next, noStart}
 	if next != noStart {
 		b.page(next)[next%pageUnits].b = u
@@ -275,26 +290,43 @@ func (b *Buddy) unlinkMore(u uint32, k uint) {
 func (b *Buddy) release(u uint32, k uint) {
 	b.free += 1 << ((k + b.shift) & 63)
 	orders := b.orders
+	if b.cut.unit == u && b.cut.from == uint32(k) {
+		k = uint(b.cut.to)
+		orders &^= 1<<(k&31) - 1<<(b.cut.from&31)
+	} else {
+		b.cut.from = maxOrders
+		u, k, orders = b.join(u, k)
+	}
+	if orders>>(k&31)&1 != 0 {
+		b.linkMore(k)
+	}
+	b.orders = orders | 1<<(k&31)
+	b.top[k] = u
+}
+
+// join takes the buddies of block u of order k out of the lists as long as they
+// are free too. It returns the block that they make together, and the orders
+// that still have a block.
+func (b *Buddy) join(u uint32, k uint) (uint32, uint, uint32) {
+	orders := b.orders
 	for ; k < maxOrders && orders>>(k&31)&1 != 0; k++ {
 		if countSteps {
 			stepCount++
 		}
 		other := u ^ 1<<(k&31)
-		if b.top[k] == other {
-			if b.more[k] == noStart {
-				orders &^= 1 << (k & 31)
-			} else {
-				b.pop(k)
-			}
-		} else if b.more[k] != noStart && b.at(other).kind == kindLinked|uint32(k) {
+		switch {
+		case b.top[k] == other && b.more[k] == noStart:
+			orders &^= 1 << (k & 31)
+		case b.top[k] == other:
+			b.popMore(k)
+		case b.more[k] != noStart && b.at(other).kind == kindLinked|uint32(k):
 			b.unlinkMore(other, k)
-		} else {
-			break
+		default:
+			return u, k, orders
 		}
 		u &= other
 	}
-	b.orders = orders
-	b.push(u, k)
+	return u, k, orders
 }
 
 // freeUnits makes the units [from, to) free.

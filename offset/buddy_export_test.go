@@ -39,6 +39,19 @@ func BuddyFaults() []BuddyFault {
 			change(b, &b.page(u)[u%pageUnits])
 		}
 	}
+	// One more block is cut from a larger one, and given back if it says joined.
+	cut := func(joined bool, change func(b *Buddy, c *buddyCut)) func(*Buddy) {
+		return func(b *Buddy) {
+			at := b.Allocate(60)
+			for b.cut.to < b.cut.from+2 {
+				at = b.Allocate(60)
+			}
+			if joined && !b.FreeAt(at) {
+				panic("no block to free")
+			}
+			change(b, &b.cut)
+		}
+	}
 	const live, part, wide = 2032, 2036, 2016 // units where such blocks start
 	return []BuddyFault{
 		{"free bytes, one more", func(b *Buddy) { b.free++ }},
@@ -79,6 +92,16 @@ func BuddyFaults() []BuddyFault {
 		{"part of a spare key", unit(part, func(u *buddyUnit) { u.a = 1 })},
 		{"part with a second word", unit(part, func(u *buddyUnit) { u.b = 1 })},
 		{"a kind where no block starts", unit(wide+1, func(u *buddyUnit) { u.kind = kindLive })},
+		{"cut of another block", cut(false, func(_ *Buddy, c *buddyCut) { c.unit += 2 })},
+		{"cut out of range", cut(false, func(_ *Buddy, c *buddyCut) { c.unit = 1 << 30 })},
+		{"cut from a higher order", cut(false, func(_ *Buddy, c *buddyCut) { c.from++ })},
+		{"cut to a higher order", cut(false, func(_ *Buddy, c *buddyCut) { c.to++ })},
+		{"cut to an order out of range", cut(false, func(_ *Buddy, c *buddyCut) { c.to = maxOrders })},
+		{"cut upwards", cut(false, func(_ *Buddy, c *buddyCut) { c.to = 0; c.from = 3 })},
+		{"cut joined, half named wrong", cut(true, func(b *Buddy, c *buddyCut) { b.top[c.from]++ })},
+		{"cut joined, of another block", cut(true, func(_ *Buddy, c *buddyCut) { c.unit ^= 1 << c.to })},
+		{"cut joined, to a higher order", cut(true, func(_ *Buddy, c *buddyCut) { c.to++ })},
+		{"cut joined, to a lower order", cut(true, func(_ *Buddy, c *buddyCut) { c.to-- })},
 		{"run missing", func(b *Buddy) { b.parts[0] = b.parts[0][:2] }},
 		{"run in a freed unit", func(b *Buddy) { b.parts[0][1].End += 64 }},
 		{"run empty", func(b *Buddy) { b.parts[0][0].End = b.parts[0][0].Start }},

@@ -13,19 +13,45 @@ import "slices"
 // O(log Size()), never allocates. In part: O(log Size() + live runs of that
 // allocation), and a record is made.
 func (b *Buddy) Free(start, size int) error {
-	u := uint(start) >> (b.shift & 63)
-	if page := u / pageUnits; page < uint(len(b.pages)) && b.pages[page] != nil {
-		unit := &b.pages[page][u%pageUnits]
-		// The order is within its bits for a live block, so what is left
-		// above it is the kind alone.
-		if unit.kind&^orderBits == kindLive && unit.length() == size && uint(start) == u<<(b.shift&63) {
-			k := uint(unit.kind & orderBits)
-			unit.kind = kindNone
-			b.release(uint32(u), k)
-			return nil
-		}
+	if unit := b.live(start); unit != nil && unit.length() == size {
+		b.drop(start, unit)
+		return nil
 	}
 	return b.freePart(start, size)
+}
+
+// FreeAt gives back the whole of the live block that starts at start. It reports
+// false, and nothing changes, if there is none or part of it was freed.
+// O(log Size()), never allocates.
+func (b *Buddy) FreeAt(start int) bool {
+	unit := b.live(start)
+	if unit == nil {
+		return false
+	}
+	b.drop(start, unit)
+	return true
+}
+
+// live is the entry of the live block that starts at start, nil if there is none
+// or part of it was freed.
+func (b *Buddy) live(start int) *buddyUnit {
+	u := uint(start) >> (b.shift & 63)
+	page := u / pageUnits
+	if page >= uint(len(b.pages)) || b.pages[page] == nil || uint(start) != u<<(b.shift&63) {
+		return nil
+	}
+	// The order is within its bits, so what is left above it is the kind alone.
+	if unit := &b.pages[page][u%pageUnits]; unit.kind&^orderBits == kindLive {
+		return unit
+	}
+	return nil
+}
+
+// drop frees the live block of this entry, which starts at start.
+func (b *Buddy) drop(start int, unit *buddyUnit) {
+	k := uint(unit.kind & orderBits)
+	unit.kind = kindNone
+	b.release(uint32(start>>(b.shift&63)), k)
 }
 
 // length is the length of a live block as requested.
@@ -197,12 +223,8 @@ func (b *Buddy) dropUnits(key uint32, runs []Block, i int, dead Block) {
 // BlockSize is the length, as requested, of the live block that starts at
 // start; ok is false if there is none, or part of it was freed. O(1).
 func (b *Buddy) BlockSize(start int) (size int, ok bool) {
-	u := uint(start) >> (b.shift & 63)
-	if u >= b.units || uint(start) != u<<(b.shift&63) {
-		return 0, false
-	}
-	unit := b.at(uint32(u))
-	if unit.kind&^orderBits != kindLive {
+	unit := b.live(start)
+	if unit == nil {
 		return 0, false
 	}
 	return unit.length(), true

@@ -149,6 +149,9 @@ func (b *Buddy) Verify() error {
 	case len(held)+len(b.spare) != len(b.parts):
 		return fmt.Errorf("buddy: %d allocations in part and %d spare keys of %d", len(held), len(b.spare), len(b.parts))
 	}
+	if err := b.verifyCut(); err != nil {
+		return err
+	}
 	for _, key := range b.spare {
 		if uint(key) >= uint(len(b.parts)) || len(b.parts[key]) > 0 {
 			return fmt.Errorf("buddy: key %d is not spare", key)
@@ -196,6 +199,32 @@ func (b *Buddy) verifyFree() (map[uint32]uint, error) {
 		}
 	}
 	return free, nil
+}
+
+// verifyCut checks what is remembered of the last cut against sound lists.
+func (b *Buddy) verifyCut() error {
+	c := b.cut
+	if c.from == maxOrders {
+		return nil
+	}
+	if uint(c.unit) >= b.units || c.from > c.to || c.to >= maxOrders {
+		return fmt.Errorf("buddy: the last cut %+v is none", c)
+	}
+	halves := uint32(1<<c.to - 1<<c.from)
+	kind := b.at(c.unit).kind
+	held := kind == kindLive|c.from || kind == kindPart|c.from
+	switch {
+	case held && b.orders&halves != halves:
+		return fmt.Errorf("buddy: after the last cut %+v orders are %#x", c, b.orders)
+	case !held && (b.orders>>c.to&1 == 0 || b.top[c.to] != c.unit || b.orders&halves != 0):
+		return fmt.Errorf("buddy: after the last cut %+v was joined orders are %#x", c, b.orders)
+	}
+	for k := c.from; k < c.to; k++ {
+		if b.top[k] != c.unit+1<<k || b.more[k] != noStart {
+			return fmt.Errorf("buddy: the last cut %+v left no unit %d", c, c.unit+1<<k)
+		}
+	}
+	return nil
 }
 
 // verifyRuns checks the live runs of an allocation against the blocks it holds.

@@ -129,6 +129,18 @@ func ExampleBuddy_All() {
 	// [1024,8192) free 7168
 }
 
+func ExampleBuddy_FreeAt() {
+	b := offset.NewBuddy(1<<20, 64)
+	at := b.Allocate(100)
+	fmt.Println(b.FreeAt(at + 64))
+	fmt.Println(b.FreeAt(at))
+	fmt.Println(b.FreeAt(at))
+	// Output:
+	// false
+	// true
+	// false
+}
+
 func ExampleTLSF_BlockSize() {
 	t := offset.NewTLSF(4096, 64)
 	at := t.Allocate(100)
