@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gomem-go/gomem/bench/arenas"
 	"github.com/gomem-go/gomem/bench/compare"
 	"github.com/gomem-go/gomem/bench/rival"
 	"github.com/gomem-go/gomem/bench/unchecked"
@@ -75,7 +76,11 @@ func (p *printer) f(format string, args ...any) {
 
 func (r *results) write(w io.Writer) error {
 	p := &printer{w: w}
-	p.f("# Results\n\nWritten by `make bench` (`cd bench && go run ./cmd/results -o RESULTS.md`) in %v.\n\n", r.Took)
+	command := "go run ./cmd/results -o RESULTS.md"
+	if arenas.HasGoArena {
+		command = "GOEXPERIMENT=arenas " + command
+	}
+	p.f("# Results\n\nWritten by `make bench` (`cd bench && %s`) in %v.\n\n", command, r.Took)
 	p.f("Machine: %s.\n\n", r.Machine)
 	p.f("All figures are medians of turns in which everything had its go, in one run: compare them with each other, not with another\nmachine's. `make compare` repeats the first section alone; `cd bench && go test -bench .` gives what benchstat reads.\n\n")
 	r.writeLosses(p)
