@@ -33,7 +33,7 @@ func cliffs() []Row {
 		}},
 		{"cliff", "op=malloc-free/state=251-chunks/size=4KiB", 1_100, func() (func(int), func()) {
 			a := gomem.NewScalableMemoryAllocator(64 << 10)
-			for a.Stats().Chunks < 251 && a.Stats().Backing < 2048*mib {
+			for a.Stats().Chunks < 251 && a.Stats().Backing < 1024*mib {
 				a.Malloc(mib)
 			}
 			return func(n int) { pairs(4096)(a, n) }, a.Recycle

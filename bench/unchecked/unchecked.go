@@ -15,6 +15,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/gomem-go/gomem/bench/rival"
@@ -25,11 +27,14 @@ const (
 	engine  = "github.com/gomem-go/gomem/internal/heap"
 	file    = "heap.go"
 
-	// The free is one of a whole live block of just this length. The number that
-	// takes the place of this is unsigned, so nothing of it is compiled.
-	check   = "within == 0 && int(int32(sp.recs[i]^stateLive)) == len(b)"
+	// nothing takes the place of the check. The number is unsigned, so the compiler
+	// makes nothing of it.
 	nothing = "within >= 0"
 )
+
+// check finds the comparison of the record of a slot with the block that is said
+// to be live in it.
+var check = regexp.MustCompile(`if i < uint32\(len\(sp\.recs\)\) && (.*\bstateLive\b.*\blen\(b\)) \{\n`)
 
 var (
 	// ErrNoGo: the go command is missing.
@@ -59,11 +64,13 @@ func Build(ctx context.Context, dir string) (Programs, error) {
 	if err != nil {
 		return p, err
 	}
-	if bytes.Count(source, []byte(check)) != 1 {
+	found := check.FindAllSubmatchIndex(source, -1)
+	if len(found) != 1 {
 		return p, ErrMoved
 	}
 	changed := filepath.Join(dir, file)
-	if err := os.WriteFile(changed, bytes.Replace(source, []byte(check), []byte(nothing), 1), 0o600); err != nil {
+	without := slices.Concat(source[:found[0][2]], []byte(nothing), source[found[0][3]:])
+	if err := os.WriteFile(changed, without, 0o600); err != nil {
 		return p, err
 	}
 	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {path: changed}})

@@ -57,7 +57,9 @@ func (r *results) writeHeld(p *printer) {
 
 func (r *results) writeChecks(p *printer) {
 	p.f("## The price of noticing misuse\n\n")
-	if len(r.Checks) > 0 {
+	if len(r.Checks) == 0 {
+		p.f("The price of the check of a free is missing: the engine's source could not be built without it.\n\n")
+	} else {
 		p.f("ns of a Malloc and its Free, beside a program from whose engine the comparison was taken out that refuses a free; the record that\nit compares with is the free list's too, and stays. The goal is %.2f.\n\n| | with the check | without it | ratio |\n|---|---:|---:|---:|\n", checkCost)
 		for _, c := range r.Checks {
 			p.f("| %s | %s | %s | %.3f |\n", c.Op, number(c.With), number(c.Without), c.Ratio)
