@@ -98,7 +98,7 @@ type BufReader struct {
 	mark    int64        // total read when Release was last called
 	views   [][]byte     // scratch of take
 	slab    *sharedSlab  // handles for ReadShared
-	issued  int32        // handles used in slab
+	spare   int32        // handles left in slab
 }
 
 // segment is a block with its unread part.
@@ -225,10 +225,10 @@ func (b *BufReader) giveBack() {
 	}
 	b.front, b.buf, b.r, b.w = nil, nil, 0, 0
 	b.queue, b.queued = b.queue[:0], 0
-	if b.slab != nil && b.issued < slabHandles {
-		b.slab.done(slabHandles - b.issued)
+	if b.spare > 0 {
+		b.slab.done(b.spare)
 	}
-	b.slab = nil
+	b.slab, b.spare = nil, 0
 	clear(b.views[:cap(b.views)])
 }
 

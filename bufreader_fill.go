@@ -21,6 +21,14 @@ func (b *BufReader) blockLen() int {
 	return max(b.BufLen, minBufLen)
 }
 
+// alloc is TryMalloc on Malloc's fast path.
+func (b *BufReader) alloc(n int) ([]byte, error) {
+	if mem := b.Allocator.Malloc(n); mem != nil {
+		return mem, nil
+	}
+	return b.Allocator.TryMalloc(n)
+}
+
 // settle begins a call that leaves the fast path: views of earlier calls end,
 // and an exhausted front gives way to the queue.
 func (b *BufReader) settle() {
@@ -66,7 +74,7 @@ func (b *BufReader) reusable() bool {
 
 // newFront takes an empty block as the front, of which there is none.
 func (b *BufReader) newFront() error {
-	mem, err := b.Allocator.TryMalloc(b.blockLen())
+	mem, err := b.alloc(b.blockLen())
 	if err != nil {
 		return err
 	}
@@ -153,7 +161,7 @@ func (b *BufReader) fillTail() error {
 
 // fillNext reads into a further block behind all others.
 func (b *BufReader) fillNext() error {
-	mem, err := b.Allocator.TryMalloc(b.blockLen())
+	mem, err := b.alloc(b.blockLen())
 	if err != nil {
 		return err
 	}
@@ -298,7 +306,7 @@ func (b *BufReader) makeRoom(n int) error {
 
 // moveFront copies the unread bytes of the front to a new block of size bytes.
 func (b *BufReader) moveFront(size int) error {
-	mem, err := b.Allocator.TryMalloc(size)
+	mem, err := b.alloc(size)
 	if err != nil {
 		return err
 	}
@@ -311,7 +319,7 @@ func (b *BufReader) moveFront(size int) error {
 // merge copies the first n unread bytes, all present, into one block that
 // becomes the front.
 func (b *BufReader) merge(n int) error {
-	mem, err := b.Allocator.TryMalloc(n)
+	mem, err := b.alloc(n)
 	if err != nil {
 		return err
 	}

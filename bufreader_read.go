@@ -130,7 +130,7 @@ func (b *BufReader) putBack(p []byte) error {
 	if len(p) == 0 {
 		return nil
 	}
-	mem, err := b.Allocator.TryMalloc(len(p))
+	mem, err := b.alloc(len(p))
 	if err != nil {
 		return err
 	}

@@ -194,11 +194,11 @@ func (b *BufReader) ReadShared(n int) (*SharedMemory, error) {
 			return b.shareBlocks(n), nil
 		}
 	}
-	s := b.newHandle(n)
+	s := b.newHandle()
+	s.size = n
 	if r := b.r; n > 0 {
 		b.r = r + n
-		s.blocks, s.views = s.blocks[:1], s.views[:1]
-		s.blocks[0], s.views[0] = b.front, b.buf[r:r+n:r+n]
+		s.block, s.view[0] = b.front, b.buf[r:r+n:r+n]
 		b.front.granted++
 	}
 	s.refs = 1
@@ -207,14 +207,16 @@ func (b *BufReader) ReadShared(n int) (*SharedMemory, error) {
 
 // shareBlocks makes a handle for n bytes that do not lie in the front alone.
 func (b *BufReader) shareBlocks(n int) *SharedMemory {
-	s := b.newHandle(n)
+	s := b.newHandle()
+	s.size = n
+	p := s.parts
 	for n > 0 {
 		if b.r == b.w {
 			b.popFront()
 		}
 		k := min(n, b.w-b.r)
-		s.blocks = append(s.blocks, b.front)
-		s.views = append(s.views, b.buf[b.r:b.r+k:b.r+k])
+		p.blocks = append(p.blocks, b.front)
+		p.views = append(p.views, b.buf[b.r:b.r+k:b.r+k])
 		b.front.granted++
 		b.r += k
 		n -= k
@@ -223,15 +225,13 @@ func (b *BufReader) shareBlocks(n int) *SharedMemory {
 	return s
 }
 
-// newHandle takes the next handle of the slab.
-func (b *BufReader) newHandle(n int) *SharedMemory {
-	if b.slab == nil || b.issued == slabHandles {
-		b.slab, b.issued = newSlab(), 0
+// newHandle takes a handle of the slab.
+func (b *BufReader) newHandle() *SharedMemory {
+	if b.spare == 0 {
+		b.slab, b.spare = newSlab(), slabHandles
 	}
-	s := &b.slab.handles[b.issued]
-	b.issued++
-	s.size = n
-	return s
+	b.spare--
+	return &b.slab.handles[b.spare]
 }
 
 // ReadString consumes n bytes and returns a copy of them, owned by the caller.

@@ -31,9 +31,19 @@ type SharedMemory struct {
 	// refs is the number of references, 0 when released. The reader sets it with a
 	// plain store: whoever may look at the frame got it from the reader later. Only a
 	// stale pointer can race with that, and the race detector may well say so.
-	refs   int32
-	size   int
-	slab   *sharedSlab
+	refs int32
+	size int
+	slab *sharedSlab
+
+	// A frame in one block, as most are, is block and view, and its handle one
+	// cache line. Any other has neither; its parts lie apart.
+	block *sharedBlock
+	view  [1][]byte
+	parts *sharedParts
+}
+
+// sharedParts is what the frame of one handle is made of when it is not one view.
+type sharedParts struct {
 	blocks []*sharedBlock
 	views  [][]byte
 
@@ -79,21 +89,33 @@ func (s *SharedMemory) Release() error {
 }
 
 func (s *SharedMemory) free() {
-	if len(s.blocks) == 1 {
-		b := s.blocks[0]
-		s.blocks[0], s.views[0] = nil, nil
+	if b := s.block; b != nil {
+		s.block, s.view[0] = nil, nil
 		b.drop(1)
 	} else {
-		for i, b := range s.blocks {
-			s.blocks[i], s.views[i] = nil, nil
-			b.drop(1)
-		}
-	}
-	s.blocks, s.views = s.blocks[:0], s.views[:0]
-	if cap(s.blocks) > keptBlocks {
-		s.blocks, s.views = s.inlineBlocks[:0], s.inlineViews[:0]
+		s.parts.free()
 	}
 	s.slab.done(1)
+}
+
+func (p *sharedParts) free() {
+	for i, b := range p.blocks {
+		p.blocks[i], p.views[i] = nil, nil
+		b.drop(1)
+	}
+	p.blocks, p.views = p.blocks[:0], p.views[:0]
+	if cap(p.blocks) > keptBlocks {
+		p.blocks, p.views = p.inlineBlocks[:0], p.inlineViews[:0]
+	}
+}
+
+// list is the bytes in order: one view for each block.
+func (s *SharedMemory) list() [][]byte {
+	if s.block != nil {
+		return s.view[:]
+	}
+	v := s.parts.views
+	return v[:len(v):len(v)]
 }
 
 // Len is the number of bytes, 0 after the last Release. O(1).
@@ -115,8 +137,7 @@ func (s *SharedMemory) Memory() Memory {
 	if atomic.LoadInt32(&s.refs) <= 0 {
 		return Memory{}
 	}
-	n := len(s.views)
-	return Memory{Size: s.size, Buffers: s.views[:n:n]}
+	return Memory{Size: s.size, Buffers: s.list()}
 }
 
 // WriteTo writes the bytes to w; on a *net.TCPConn or *net.UnixConn several
@@ -129,11 +150,12 @@ func (s *SharedMemory) WriteTo(w io.Writer) (int64, error) {
 	if atomic.LoadInt32(&s.refs) <= 0 {
 		return 0, ErrReleased
 	}
-	if len(s.views) > 1 && hasWritev(w) {
-		return writev(w, s.views)
+	views := s.list()
+	if len(views) > 1 && hasWritev(w) {
+		return writev(w, views)
 	}
 	var total int64
-	for _, v := range s.views {
+	for _, v := range views {
 		n, err := writeAll(w, v)
 		total += int64(n)
 		if err != nil {
@@ -161,8 +183,9 @@ func writev(w io.Writer, views [][]byte) (int64, error) {
 // sharedSlab holds the handles of consecutive frames. It is reused once every
 // one of them has been released, and then only after quarantine.
 type sharedSlab struct {
-	live    atomic.Int32 // handles not yet released, those not yet issued included
 	handles [slabHandles]SharedMemory
+	live    atomic.Int32 // handles not yet released, those not yet issued included
+	parts   [slabHandles]sharedParts
 }
 
 const (
@@ -182,9 +205,12 @@ var idleSlabs struct {
 
 // done counts n handles out and retires the slab with the last.
 func (s *sharedSlab) done(n int32) {
-	if s.live.Add(-n) != 0 || check.Enabled {
-		return
+	if s.live.Add(-n) == 0 && !check.Enabled {
+		s.retire()
 	}
+}
+
+func (s *sharedSlab) retire() {
 	q := &idleSlabs
 	q.Lock()
 	if q.head > len(q.ring)/2 && len(q.ring) == cap(q.ring) {
@@ -211,8 +237,9 @@ func newSlab() *sharedSlab {
 	if s == nil {
 		s = new(sharedSlab)
 		for i := range s.handles {
-			h := &s.handles[i]
-			h.slab, h.blocks, h.views = s, h.inlineBlocks[:0], h.inlineViews[:0]
+			p := &s.parts[i]
+			p.blocks, p.views = p.inlineBlocks[:0], p.inlineViews[:0]
+			s.handles[i].slab, s.handles[i].parts = s, p
 		}
 	}
 	s.live.Store(slabHandles)

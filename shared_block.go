@@ -54,9 +54,12 @@ func (b *sharedBlock) leave(used int) {
 
 // drop gives n references back and frees the block with the last one.
 func (b *sharedBlock) drop(n int64) {
-	if b.refs.Add(-n) != 0 {
-		return
+	if b.refs.Add(-n) == 0 {
+		b.free()
 	}
+}
+
+func (b *sharedBlock) free() {
 	b.alloc.Free(b.mem)
 	b.mem, b.alloc = nil, nil
 	blockHeaders.Put(b)
