@@ -149,15 +149,12 @@ func (h *Heap) watchedMalloc(n int) ([]byte, error) {
 	switch {
 	case h.debug != nil:
 		return h.debugMalloc(n, 1)
-	case h.sampler == nil:
-		return h.malloc(n)
+	case h.sampler != nil && h.sampler.wants(n):
+		if b := h.sampleMalloc(n); b != nil {
+			return b, nil
+		}
 	}
-	if b := h.sampleMalloc(n); b != nil {
-		return b, nil
-	}
-	b, err := h.malloc(n)
-	h.countSample(n)
-	return b, err
+	return h.malloc(n)
 }
 
 func (h *Heap) malloc(n int) ([]byte, error) {
@@ -172,6 +169,9 @@ func (h *Heap) mallocSlot(n, c int) ([]byte, error) {
 	s := h.pin()
 	if s != noShard && s.refill(c) {
 		b := s.takeFor(n, c)
+		if h.sampler != nil {
+			s.brought(h.sampler, c)
+		}
 		unpin(s)
 		return b, nil
 	}
@@ -186,6 +186,9 @@ func (h *Heap) mallocSlot(n, c int) ([]byte, error) {
 		s := h.pinLocked()
 		if s.refill(c) {
 			b := s.takeFor(n, c)
+			if h.sampler != nil {
+				s.brought(h.sampler, c)
+			}
 			unpin(s)
 			return b, h.unlock(nil)
 		}

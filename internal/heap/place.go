@@ -58,6 +58,9 @@ func (h *Heap) placeBlock(n, align int) ([]byte, error) {
 		return nil, err
 	}
 	h.malloced += uint64(n)
+	if h.sampler != nil {
+		h.sampler.due.Add(-1)
+	}
 	return c.mem[off : off+n : off+n], nil
 }
 

@@ -40,6 +40,7 @@ type sampler struct {
 	rate     int64
 	slots    int
 	interval time.Duration
+	batch    int64        // blocks that a shard counts by itself
 	due      atomic.Int64 // blocks until the next sample, that one included
 	off      atomic.Bool  // for good
 
@@ -68,6 +69,7 @@ func newSampler(cfg *Sample) *sampler {
 	if s.interval == 0 {
 		s.interval = defaultInterval
 	}
+	s.batch = max(1, s.rate/64)
 	s.source = backing.Mmap()
 	s.again()
 	return s
@@ -92,14 +94,14 @@ func (s *sampler) drop() {
 // that no rhythm of the program hides a block from it.
 func (s *sampler) again() { s.due.Store(1 + rand.Int64N(2*s.rate-1)) }
 
-// sampleMalloc serves a request that came to the slow path, nil if it is not
-// the one to sample.
+// wants says whether a request that came to the slow path is the one to sample.
+func (s *sampler) wants(n int) bool {
+	return s.due.Load() <= 1 && !s.off.Load() && n <= slotBytes
+}
+
+// sampleMalloc serves such a request, nil if it cannot.
 func (h *Heap) sampleMalloc(n int) []byte {
-	s := h.sampler
-	if s.due.Load() > 1 || s.off.Load() || n > slotBytes {
-		return nil
-	}
-	s.again()
+	h.sampler.again()
 	where := guard.Callers(sampleDepth)
 	h.mu.Lock()
 	b := h.sample(n, where)
@@ -279,15 +281,13 @@ func (h *Heap) resetSamples() error {
 	return s.source.Unmap(mem)
 }
 
-// countSample takes note of a request that the slow path served, and of the
-// free slots that it left for the ones to come.
-func (h *Heap) countSample(n int) {
-	brought := int64(1)
-	if n <= maxSlot {
-		s := h.pin()
-		sp := s.cur[class(n)]
-		brought += int64(sp.carved - sp.used)
-		unpin(s)
+// brought takes note of the free slots that a refill brought, and of the one it
+// was for. The shard adds them up, so that not every refill pays for an atomic
+// instruction.
+func (s *shard) brought(g *sampler, c int) {
+	sp := s.cur[c]
+	if s.unsampled += int64(sp.carved - sp.used + 1); s.unsampled >= g.batch {
+		g.due.Add(-s.unsampled)
+		s.unsampled = 0
 	}
-	h.sampler.due.Add(-brought)
 }

@@ -17,10 +17,11 @@ type shard struct {
 	// value a few operations old; in front, where 32-bit systems align them.
 	malloced, freed, raced uint64
 
-	cur   [128]*span // by class; 128 so that the index needs no bounds check
-	spans [classes]list
-	idle  int    // units of empty spans in the lists
-	seen  uint64 // malloced at the last reclaim: unchanged means quiet
+	cur       [128]*span // by class; 128 so that the index needs no bounds check
+	spans     [classes]list
+	idle      int    // units of empty spans in the lists
+	unsampled int64  // blocks brought by refills that the sampled guard does not know yet
+	seen      uint64 // malloced at the last reclaim: unchanged means quiet
 
 	// The class of the last Borrow plus 1, and malloced then. While that is
 	// unchanged the current span of the class must stay where it is.
