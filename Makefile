@@ -48,7 +48,7 @@ cover: ## the share of statements that the tests reach
 	go tool cover -func=cover.out | tail -n 1
 
 bench: ## measure everything and write bench/RESULTS.md (some minutes, on an idle machine)
-	cd bench && go run ./cmd/results -o RESULTS.md
+	cd bench && GOEXPERIMENT=arenas go run ./cmd/results -o RESULTS.md
 
 compare: ## replay the recorded traces through every allocator, in turns
 	cd bench && go run ./cmd/tracecmp
