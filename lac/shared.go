@@ -14,7 +14,8 @@ import (
 // variable can be used by nobody else until the function calls something that
 // may grow, and so move, the stack. When a block passes to another goroutine,
 // the runtime orders the two, as it must for the stack's own contents. All of this
-// is runtime assumption 6.
+// is runtime assumption 6. The functions are go:nocheckptr because the stricter
+// of the compiler's checks would put the variable on the heap.
 
 const (
 	stackBlockShift = 11 // stacks are powers of two of at least 2 KiB, aligned
@@ -57,39 +58,45 @@ func (t *table) find(key uintptr) *slot {
 	return nil
 }
 
-// bump hands out n bytes of the window filed under the stack block of mark, a
-// variable of the caller, or nil. No call happens between the look at the key
-// and the store, so the stack stays put.
-func (t *table) bump(mark *byte, n uintptr) unsafe.Pointer {
-	key := uintptr(unsafe.Pointer(mark)) >> stackBlockShift
-	if s := &t.slots[key%tableSlots]; atomic.LoadUintptr(&s.key) == key && s.window.off+n <= s.window.end {
-		s.window.off += n
+// bump hands out n bytes of the window filed under the stack block of the
+// caller, or nil. It is to be inlined, and no call happens between the look at
+// the key and the store, so the stack stays put.
+//
+//go:nocheckptr
+func (t *table) bump(n uintptr) unsafe.Pointer {
+	var mark byte
+	key := uintptr(unsafe.Pointer(&mark)) >> stackBlockShift
+	s := &t.slots[key%tableSlots]
+	if off := s.window.off; atomic.LoadUintptr(&s.key) == key && off+n <= s.window.end {
+		s.window.off = off + n
 		// Safety: as in alloc.
-		return unsafe.Add(s.window.base, s.window.off-n)
+		return unsafe.Add(s.window.base, off)
 	}
 	return nil
 }
 
 // elsewhere serves alloc when the window of the handle could not: from the
 // window of the goroutine if the handle is shared, else by slow.
+//
+//go:nosplit
+//go:nocheckptr
 func elsewhere(ac *Allocator, n uintptr, slow slowFunc) unsafe.Pointer {
-	if ac != nil {
-		if t := ac.table; t != nil {
-			var mark byte
-			if p := t.bump(&mark, n); p != nil {
-				return p
-			}
+	if ac != nil && ac.table != nil {
+		if p := ac.table.bump(n); p != nil {
+			return p
 		}
 	}
 	return slow(ac)
 }
 
 // allocShared hands out n zero bytes to one of several goroutines.
+//
+//go:nocheckptr
 func (c *core) allocShared(t *table, n uintptr) unsafe.Pointer {
-	var mark byte
-	if p := t.bump(&mark, n); p != nil {
+	if p := t.bump(n); p != nil {
 		return p
 	}
+	var mark byte
 	key := uintptr(unsafe.Pointer(&mark)) >> stackBlockShift
 	if s := t.find(key); s != nil && atomic.LoadUintptr(&s.key) == key {
 		// As in bump: the stack may have moved before, but not from here on.
