@@ -22,13 +22,19 @@ type Allocator struct {
 	// refs is 1 from Get and one more per IncRef; -1 while a release is on its
 	// way, 0 once it is done.
 	refs int32
-	// lone is 1 if a release has nothing to do but to say so: the core is plain,
-	// and its home lent this handle last.
+	// lone is not 0 if a release has nothing to do but to say so: the core is
+	// plain, and its home lent this handle last.
 	lone int32
 	// table is that of the core once IncRef was called: the goroutines bump in it.
 	table *table
-	next  *Allocator // the handle whose turn follows
+	next  *Allocator // the handle whose turn is after this one's
 }
+
+// The values of Allocator.lone beside 0.
+const (
+	lone     = 1
+	homeless = 2 // it was lone, and its home is no more
+)
 
 // alive returns the core of a handle, or nil after reporting op on a released one.
 func (ac *Allocator) alive(op string) *core {

@@ -99,6 +99,7 @@ func (p *AllocatorPool) EnableDebugMode(on bool) {
 	p.debugOn.Store(on)
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.seats.clear(true)
 	p.renewShards()
 	clear(p.idle)
 	p.idle, p.idleLow = p.idle[:0], 0

@@ -33,11 +33,12 @@
 // collector scans like any slice, and needs no Attach.
 //
 // Rule 3: handles wait before they are lent again: a processor has 128 of them
-// in turn. A stale *Allocator finds itself released while it waits, so a second
-// Release, a late DecRef or an allocation after the release is reported, and
-// cannot touch the arena of somebody else. What is not noticed by default is a
-// stale use more than about a hundred arenas later on the same processor; in
-// debug mode no handle is ever lent twice.
+// in turn, and so has each of the few goroutines with a seat in the pool. A stale
+// *Allocator finds itself released while it waits, so a second Release, a late
+// DecRef or an allocation after the release is reported, and cannot touch the
+// arena of somebody else. What is not noticed by default is a stale use more than
+// about a hundred arenas later at the same place; in debug mode no handle is ever
+// lent twice.
 //
 // # Goroutines
 //

@@ -10,18 +10,28 @@ func (p *AllocatorPool) Get() *Allocator {
 	if p == nil || DisableAllLac {
 		return nil
 	}
-	s := p.at(procPin())
-	l := s.last
+	var mark byte
+	var s *shard
+	var t *turns
+	if own := p.seats.find(&mark); own != nil {
+		t = &own.turns
+	} else {
+		s = p.at(procPin())
+		t = &s.turns
+	}
+	l := t.last
 	h := l.next
 	if atomic.LoadInt32(&l.refs) != 0 || l.core == nil || atomic.LoadInt32(&h.refs) != 0 || h.core != nil {
-		return p.lend(s)
+		return p.lend(s, &mark)
 	}
 	// The handle lent before this one was released and kept its core.
 	c, used := l.core, l.off
-	l.base, l.core, h.base, h.core, s.last = nil, nil, c.whole.base, c, h
-	h.off, h.end, h.lone, h.refs = c.whole.off, c.whole.end, 1, 1
-	s.turns++
-	unpin(s)
+	l.base, l.core, h.base, h.core, t.last = nil, nil, c.whole.base, c, h
+	h.off, h.end, h.lone, h.refs = c.whole.off, c.whole.end, lone, 1
+	t.count++
+	if s != nil {
+		unpin(s)
+	}
 	c.first.wipe(used)
 	return h
 }
@@ -40,7 +50,7 @@ var noHandles = newSlab(nil, 1)
 
 // noShard stands in for a shard that does not exist yet: it has nothing to give
 // and room for nothing.
-var noShard = shard{slab: noHandles, last: &noHandles[0], idle: shardCores}
+var noShard = shard{slab: noHandles, turns: turns{last: &noHandles[0]}, idle: shardCores}
 
 // follow makes h the handle lent last. The one before is not lone any more, as
 // nobody would look for the core that it leaves. The caller is pinned at s.
@@ -56,25 +66,37 @@ func (s *shard) turn(h *Allocator, c *core) {
 	s.follow(h)
 	h.lone, h.refs = 0, 1
 	if lazy && c.plain {
-		h.lone = 1
+		h.lone = lone
 	}
 	s.gets++
 }
 
 // lend is Get when the arena released last is not the one to lend. The caller
-// is pinned at s, and not any more when it returns.
-func (p *AllocatorPool) lend(s *shard) *Allocator {
-	h := s.last.next
-	if atomic.LoadInt32(&s.last.refs) == 0 && s.last.core != nil || s.idle == 0 ||
-		atomic.LoadInt32(&h.refs) != 0 || h.core != nil {
+// is pinned at s, and not any more when it returns, or has the seat that mark
+// leads to if s is nil.
+func (p *AllocatorPool) lend(s *shard, mark *byte) *Allocator {
+	if s == &noShard {
 		unpin(s)
-		return p.getSlow()
+		s = nil
 	}
-	s.idle--
-	c := s.cores[s.idle]
-	s.cores[s.idle] = nil
-	s.turn(h, c)
+	if s == nil {
+		s = p.pinned()
+	}
+	s.drain()
+	s.reap(s.last)
+	var c *core
+	if s.idle > 0 {
+		s.idle--
+		c, s.cores[s.idle] = s.cores[s.idle], nil
+	}
 	unpin(s)
+	if c == nil {
+		c = p.findCore()
+	}
+	h := p.seats.sit(p, c, mark)
+	if h == nil {
+		h = p.take(c)
+	}
 	p.start(h, c)
 	return h
 }
@@ -114,52 +136,31 @@ func (s *shard) reap(h *Allocator) {
 	}
 }
 
-// getSlow finds or makes a core and a handle.
-func (p *AllocatorPool) getSlow() *Allocator {
+// take returns a handle of the shard for an arena on c. The caller owns the core.
+func (p *AllocatorPool) take(c *core) *Allocator {
 	var spare *[slabLen]Allocator
-	var c *core
 	for {
 		s := p.pinned()
-		s.drain()
-		if s.idle == 0 {
-			s.reap(s.last)
-		}
-		if c == nil && s.idle > 0 {
-			s.idle--
-			c, s.cores[s.idle] = s.cores[s.idle], nil
-		}
 		if spare != nil {
 			s.follow(&spare[slabLen-1])
 			for i := range s.slab {
 				s.reap(&s.slab[i])
 			}
-			s.slab, s.born, spare = spare, p.epoch.Load(), nil
+			s.slab, s.born = spare, p.epoch.Load()
 		}
-		short := false
-		if c != nil && c.debug != nil {
+		if c.debug != nil {
 			s.gets++
 			unpin(s)
-			h := &Allocator{pool: p, refs: 1}
-			p.start(h, c)
+			return &Allocator{pool: p, refs: 1}
+		}
+		if h := s.handle(p.epoch.Load()); h != nil {
+			c.home = s
+			s.turn(h, c)
+			unpin(s)
 			return h
 		}
-		if c != nil {
-			if h := s.handle(p.epoch.Load()); h != nil {
-				c.home = s
-				s.turn(h, c)
-				unpin(s)
-				p.start(h, c)
-				return h
-			}
-			short = true
-		}
 		unpin(s)
-		if short {
-			spare = newSlab(p, 0)
-		}
-		if c == nil {
-			c = p.findCore()
-		}
+		spare = newSlab(p, 0)
 	}
 }
 

@@ -18,7 +18,7 @@ const (
 	maxChunkSize     = 256 << 20
 	// shardCores is how many idle arenas a processor keeps at hand.
 	shardCores = 8
-	// slabLen is how many handles a processor has in turn.
+	// slabLen is how many handles a processor or a seat has in turn.
 	slabLen = 128
 )
 
@@ -27,8 +27,9 @@ const (
 //
 //	Get: arena released last -> own shard -> handles sent home -> shared list -> new core
 //
-// Each processor has a shard with a few idle cores, reached without a lock; the
-// rest of the idle cores and the idle chunks are shared under locks.
+// A few goroutines have a seat, where they find the arena that they released
+// last. Each processor has a shard with a few idle cores, reached without a lock;
+// the rest of the idle cores and the idle chunks are shared under locks.
 type AllocatorPool struct {
 	name      string
 	logger    Logger
@@ -38,6 +39,7 @@ type AllocatorPool struct {
 	scanned   bool
 	known     core // holds what WithAttached names; no arena
 
+	seats   seats
 	shards  atomic.Pointer[shards]
 	debugOn atomic.Bool
 	cores   atomic.Int64 // cores made
@@ -62,16 +64,21 @@ type AllocatorPool struct {
 	graves   graveyard
 }
 
+// turns is where handles are lent one after the other.
+type turns struct {
+	_     [0]atomic.Uint64 // aligns the counters on 32-bit machines
+	count uint64           // arenas lent that the one before had left: a get and a release each
+	last  *Allocator       // the handle lent last; the next one follows it
+}
+
 // shard is what one processor owns of a pool.
 type shard struct {
-	_        [0]atomic.Uint64 // aligns the counters on 32-bit machines
-	turns    uint64           // arenas lent that the handle before had left: a release and a get each
-	gets     uint64           // the other gets and releases
+	turns
+	gets     uint64 // the other gets and releases
 	releases uint64
 	//lint:ignore U1000 only the portable form locks
 	lock shardLock
 
-	last  *Allocator // the handle lent last; the next one follows it
 	idle  int
 	born  uint32 // epoch of the slab
 	slab  *[slabLen]Allocator
@@ -86,7 +93,7 @@ type shards []shard
 // counts adds up the shards.
 func (list shards) counts() (gets, releases uint64) {
 	for i := range list {
-		turns := list[i].read(&list[i].turns)
+		turns := list[i].read(&list[i].count)
 		gets += turns + list[i].read(&list[i].gets)
 		releases += turns + list[i].read(&list[i].releases) + list[i].waiting()
 	}
@@ -144,6 +151,9 @@ func (p *AllocatorPool) renewShards() {
 	p.oldReleases.Add(releases)
 	if old := p.shards.Load(); old != nil {
 		p.prev = *old
+		for i := range p.prev {
+			p.prev[i].disown(0)
+		}
 	}
 	list := make(shards, shardCount())
 	for i := range list {
@@ -226,13 +236,14 @@ func watch(p weak.Pointer[AllocatorPool]) {
 }
 
 // collected gives memory back that the pool did not need since the last
-// collection: surplus chunks and cores, and everything if nobody called Get.
+// collection: surplus chunks and cores, and seats and shards that nobody used.
 func (p *AllocatorPool) collected() {
 	p.epoch.Add(1)
 	p.store.trim()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	gets, _ := p.counts()
+	p.seats.collected()
+	gets, _ := p.shardCounts()
 	n := min(p.idleLow, len(p.idle))
 	kept := copy(p.idle, p.idle[n:])
 	clear(p.idle[kept:])

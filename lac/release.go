@@ -27,7 +27,7 @@ func (ac *Allocator) Release() { leave(ac, (*Allocator).releaseSlow) }
 // same time have been first, the core may belong to somebody else. The way out
 // for other handles is a parameter for the reason that alloc has.
 func leave(ac *Allocator, out func(*Allocator)) {
-	if ac != nil && atomic.LoadInt32(&ac.lone) != 0 {
+	if ac != nil && atomic.LoadInt32(&ac.lone) == lone {
 		ac.lone, ac.end = 0, 0
 		put32(&ac.refs, 0)
 		return
@@ -97,6 +97,16 @@ func (ac *Allocator) drop(op string) {
 		switch {
 		case claimed:
 			p.retire(c)
+			return
+		case c != nil && c.plain && c.home == nil:
+			// From a seat. If it is not homeless, another goroutine is about to
+			// release it too, and was first.
+			if !atomic.CompareAndSwapInt32(&ac.lone, homeless, 0) {
+				p.report(op, ErrReleased, "")
+				return
+			}
+			atomic.StoreInt32(&ac.refs, -1)
+			ac.finish(c)
 			return
 		case c != nil && c.plain && !home:
 			if ac.sendHome(c) {

@@ -15,6 +15,13 @@ type Stats struct {
 
 // counts returns how many arenas were lent and given back. The caller holds p.mu.
 func (p *AllocatorPool) counts() (gets, releases uint64) {
+	gets, releases = p.shardCounts()
+	g, r := p.seats.counts()
+	return gets + g, releases + r
+}
+
+// shardCounts is counts without the seats.
+func (p *AllocatorPool) shardCounts() (gets, releases uint64) {
 	gets, releases = p.shards.Load().counts()
 	g, r := p.prev.counts()
 	return gets + g + p.oldGets, releases + r + p.oldReleases.Load()
