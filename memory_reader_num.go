@@ -85,10 +85,12 @@ const maxLEB128 = 10
 // bits than a uint, or that goes on after 10 bytes, is refused with
 // [ErrOverflow]. Whatever the error, nothing is consumed. O(1), never allocates.
 func (r *MemoryReader) LEB128Unmarshal() (uint, int, error) {
-	if i := r.off; i < len(r.cur) && r.Length > 0 && r.cur[i] < 0x80 {
-		r.off = i + 1
-		r.Length--
-		return uint(r.cur[i]), 1, nil
+	if i := r.off; uint(i) < uint(len(r.cur)) && r.Length > 0 {
+		if b := r.cur[i]; b < 0x80 {
+			r.off = i + 1
+			r.Length--
+			return uint(b), 1, nil
+		}
 	}
 	return r.leb128()
 }
