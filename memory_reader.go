@@ -70,7 +70,8 @@ func (r *MemoryReader) fill() bool {
 	return true
 }
 
-// need reports why n bytes cannot be read, nil if they can.
+// need reports why n bytes cannot be read, nil if they can. What is called often
+// asks first, to save the call.
 func (r *MemoryReader) need(n int) error {
 	switch {
 	case n < 0:
@@ -183,12 +184,13 @@ func (r *MemoryReader) ReadByteTo(b ...*byte) error {
 // ReadBytes returns a copy of the next n bytes, which the caller owns; it is on
 // the Go heap. O(n), one allocation, made only after n is known to be there.
 func (r *MemoryReader) ReadBytes(n int) ([]byte, error) {
-	if err := r.need(n); err != nil {
-		return nil, err
+	if n < 0 || n > r.Length {
+		return nil, r.need(n)
 	}
-	if n <= len(r.cur)-r.off {
-		b := make([]byte, n)
-		copy(b, r.cur[r.off:])
+	if r.fill() && n <= len(r.cur)-r.off {
+		from := r.cur[r.off : r.off+n]
+		b := make([]byte, len(from)) // of the length of what is copied: not cleared
+		copy(b, from)
 		r.off += n
 		r.Length -= n
 		return b, nil
@@ -208,8 +210,8 @@ func (r *MemoryReader) Skip(n int) error {
 		r.Length -= n
 		return nil
 	}
-	if err := r.need(n); err != nil {
-		return err
+	if n < 0 || n > r.Length {
+		return r.need(n)
 	}
 	return r.advance(n)
 }
