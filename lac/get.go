@@ -64,6 +64,7 @@ func (s *shard) follow(h *Allocator) {
 // turn takes h for an arena on c. The caller is pinned at s.
 func (s *shard) turn(h *Allocator, c *core) {
 	s.follow(h)
+	c.home = s
 	h.lone, h.refs = 0, 1
 	if lazy && c.plain {
 		h.lone = lone
@@ -88,6 +89,14 @@ func (p *AllocatorPool) lend(s *shard, mark *byte) *Allocator {
 	if s.idle > 0 {
 		s.idle--
 		c, s.cores[s.idle] = s.cores[s.idle], nil
+		if !p.seats.open(mark) {
+			if h := s.handle(p.epoch.Load()); h != nil {
+				s.turn(h, c)
+				unpin(s)
+				p.start(h, c)
+				return h
+			}
+		}
 	}
 	unpin(s)
 	if c == nil {
@@ -154,7 +163,6 @@ func (p *AllocatorPool) take(c *core) *Allocator {
 			return &Allocator{pool: p, refs: 1}
 		}
 		if h := s.handle(p.epoch.Load()); h != nil {
-			c.home = s
 			s.turn(h, c)
 			unpin(s)
 			return h

@@ -52,6 +52,16 @@ func (t *seats) find(mark *byte) *seat {
 	return nil
 }
 
+// open tells whether sit may have a handle for the goroutine that has mark.
+//
+//go:nocheckptr
+func (t *seats) open(mark *byte) bool {
+	block := uintptr(unsafe.Pointer(mark)) >> stackBlockShift
+	// Safety: as in find. The seat may be that of others: only its block is looked at.
+	s := (*seat)(atomic.LoadPointer(t.place(block)))
+	return s == nil || s.block == block && atomic.LoadInt32(&s.latest().refs) == 0
+}
+
 // sit returns a handle of the seat for an arena on c, or nil if the goroutine
 // that has mark finds no seat, or an arena of it is out. The caller owns the core.
 //

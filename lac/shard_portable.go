@@ -51,6 +51,7 @@ type seats struct{}
 type seat struct{ turns }
 
 func (*seats) find(*byte) *seat                            { return nil }
+func (*seats) open(*byte) bool                             { return false }
 func (*seats) sit(*AllocatorPool, *core, *byte) *Allocator { return nil }
 func (*seats) clear(bool)                                  {}
 func (*seats) collected()                                  {}
