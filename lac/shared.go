@@ -112,6 +112,8 @@ func (c *core) allocShared(t *table, n uintptr) unsafe.Pointer {
 // refillShared gives the calling goroutine a new window, or n bytes directly.
 // mark is a variable of the caller, so that the window is filed where the
 // caller will look.
+//
+//go:nocheckptr
 func (c *core) refillShared(n uintptr, mark *byte) unsafe.Pointer {
 	c.mu.Lock()
 	defer c.mu.Unlock()
