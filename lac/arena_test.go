@@ -116,6 +116,27 @@ func TestSizes(t *testing.T) {
 	})
 }
 
+// Texts of every short length come out whole, and touch no neighbour.
+func TestStrings(t *testing.T) {
+	const text = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	eachMode(t, func(t *testing.T, p *AllocatorPool) {
+		ac := p.Get()
+		defer ac.Release()
+		var all [len(text) + 1]*string
+		for n := range all {
+			all[n] = ac.String(text[len(text)-n:])
+			if after := ac.Uint64(^uint64(0)); *after != ^uint64(0) {
+				t.Fatal("lost a value")
+			}
+		}
+		for n, s := range all {
+			if *s != text[len(text)-n:] || ac.NewString(*s) != *s {
+				t.Errorf("%d bytes: %q", n, *s)
+			}
+		}
+	})
+}
+
 func TestAppendGrowsInPlace(t *testing.T) {
 	ac := quietPool(t).Get()
 	defer ac.Release()

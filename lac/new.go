@@ -1,6 +1,7 @@
 package lac
 
 import (
+	"encoding/binary"
 	"sync/atomic"
 	"unsafe"
 )
@@ -247,10 +248,19 @@ func (ac *Allocator) String(v string) *string {
 		if p != nil {
 			s := (*string)(p)
 			if len(v) > 0 {
-				b := (*byte)(unsafe.Add(p, front))
-				copy(unsafe.Slice(b, len(v)), v)
+				b := unsafe.Slice((*byte)(unsafe.Add(p, front)), len(v))
+				switch {
+				case len(v) > 16:
+					copy(b, v)
+				case len(v) >= 8:
+					copy8(b, v)
+				case len(v) >= 4:
+					copy4(b, v)
+				default:
+					b[0], b[len(v)/2], b[len(v)-1] = v[0], v[len(v)/2], v[len(v)-1]
+				}
 				// Safety: as in NewString.
-				*s = unsafe.String(b, len(v))
+				*s = unsafe.String(unsafe.SliceData(b), len(v))
 			}
 			return s
 		}
@@ -258,6 +268,23 @@ func (ac *Allocator) String(v string) *string {
 	s := (*string)(newSlow[string](ac))
 	*s = ac.NewString(v)
 	return s
+}
+
+// copy8 copies 8 to 16 bytes as two words that may overlap: the texts of most
+// fields are short, and calling for the copy takes as long as the rest of String.
+func copy8(dst []byte, src string) {
+	b := unsafe.Slice(unsafe.StringData(src), len(src))
+	first, last := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[len(b)-8:])
+	binary.LittleEndian.PutUint64(dst, first)
+	binary.LittleEndian.PutUint64(dst[len(dst)-8:], last)
+}
+
+// copy4 does so for 4 to 8 bytes.
+func copy4(dst []byte, src string) {
+	b := unsafe.Slice(unsafe.StringData(src), len(src))
+	first, last := binary.LittleEndian.Uint32(b), binary.LittleEndian.Uint32(b[len(b)-4:])
+	binary.LittleEndian.PutUint32(dst, first)
+	binary.LittleEndian.PutUint32(dst[len(dst)-4:], last)
 }
 
 // The scalars of protobuf's first generated API: each returns a pointer to a
