@@ -162,8 +162,23 @@ func (ac *Allocator) invalid(op string) error {
 
 // Append appends v to s as the built-in does, taking memory from the arena when
 // the capacity is used up. s may lie on the Go heap; its elements are copied
-// then. The slice at the end of a window grows in place. Amortised O(len(v)).
-func Append[T any](ac *Allocator, s []T, v ...T) []T {
+// then. The slice at the end of a window grows in place. Amortised O(len(v)); one
+// element within the capacity is a compare and a store, inlined.
+func Append[T any](ac *Allocator, s []T, v ...T) []T { return appendOne(ac, s, v, appendAll[T]) }
+
+// appendOne appends one element within the capacity, or goes the way out, which
+// is a parameter for the reason that alloc has.
+func appendOne[T any](ac *Allocator, s, v []T, out func(*Allocator, []T, []T) []T) []T {
+	if len(v) == 1 && len(s) < cap(s) {
+		return append(s, v[0])
+	}
+	return out(ac, s, v)
+}
+
+// appendAll is Append of any number of elements.
+//
+//go:noinline
+func appendAll[T any](ac *Allocator, s, v []T) []T {
 	n := len(s)
 	if cap(s)-n < len(v) {
 		if ac == nil {
@@ -172,10 +187,6 @@ func Append[T any](ac *Allocator, s []T, v ...T) []T {
 		s = grow(ac, s, len(v))
 	}
 	s = s[:n+len(v)]
-	if len(v) == 1 {
-		s[n] = v[0]
-		return s
-	}
 	copy(s[n:], v)
 	return s
 }
