@@ -97,8 +97,7 @@ type BufReader struct {
 	total   int64        // bytes taken from the source
 	mark    int64        // total read when Release was last called
 	views   [][]byte     // scratch of take
-	slab    *sharedSlab  // handles for ReadShared
-	spare   int32        // handles left in slab
+	shares  bool         // ReadShared was called
 }
 
 // segment is a block with its unread part.
@@ -213,7 +212,7 @@ func (b *BufReader) Buffered() int { return b.w - b.r + b.queued }
 // Buffered, it is the position in the stream. O(1).
 func (b *BufReader) TotalRead() int64 { return b.total }
 
-// giveBack lets go of every block and handle.
+// giveBack lets go of every block.
 func (b *BufReader) giveBack() {
 	b.dropHeld()
 	if b.front != nil {
@@ -225,10 +224,6 @@ func (b *BufReader) giveBack() {
 	}
 	b.front, b.buf, b.r, b.w = nil, nil, 0, 0
 	b.queue, b.queued = b.queue[:0], 0
-	if b.spare > 0 {
-		b.slab.done(b.spare)
-	}
-	b.slab, b.spare = nil, 0
 	clear(b.views[:cap(b.views)])
 }
 

@@ -78,7 +78,7 @@ func (b *BufReader) newFront() error {
 	if err != nil {
 		return err
 	}
-	b.front, b.buf = newBlock(mem, b.Allocator), mem
+	b.front, b.buf = newBlock(mem, b.Allocator, b.shares), mem
 	return nil
 }
 
@@ -165,7 +165,7 @@ func (b *BufReader) fillNext() error {
 	if err != nil {
 		return err
 	}
-	b.queue = append(b.queue, segment{blk: newBlock(mem, b.Allocator)})
+	b.queue = append(b.queue, segment{blk: newBlock(mem, b.Allocator, b.shares)})
 	last := &b.queue[len(b.queue)-1]
 	n, err := b.pull(mem)
 	if n == 0 {
@@ -312,7 +312,7 @@ func (b *BufReader) moveFront(size int) error {
 	}
 	n := copy(mem, b.buf[b.r:b.w])
 	b.retireFront()
-	b.front, b.buf, b.w = newBlock(mem, b.Allocator), mem, n
+	b.front, b.buf, b.w = newBlock(mem, b.Allocator, b.shares), mem, n
 	return nil
 }
 
@@ -340,7 +340,7 @@ func (b *BufReader) merge(n int) error {
 	} else {
 		b.retireFront()
 	}
-	b.front, b.buf, b.r, b.w = newBlock(mem, b.Allocator), mem, 0, n
+	b.front, b.buf, b.r, b.w = newBlock(mem, b.Allocator, b.shares), mem, 0, n
 	return nil
 }
 

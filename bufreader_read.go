@@ -135,7 +135,7 @@ func (b *BufReader) putBack(p []byte) error {
 		return err
 	}
 	copy(mem, p)
-	b.front, b.buf, b.w = newBlock(mem, b.Allocator), mem, len(p)
+	b.front, b.buf, b.w = newBlock(mem, b.Allocator, b.shares), mem, len(p)
 	return nil
 }
 

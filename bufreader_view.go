@@ -186,6 +186,7 @@ func (b *BufReader) want(op string, n int) error {
 // then nothing is consumed. O(blocks) beside the source, allocates nothing once the
 // program has a pool of handles.
 func (b *BufReader) ReadShared(n int) (*SharedMemory, error) {
+	b.shares = true
 	if uint(n-1) >= uint(b.w-b.r) || n > b.MaxFrameBytes {
 		if err := b.want("ReadShared", n); err != nil {
 			return nil, err
@@ -194,44 +195,44 @@ func (b *BufReader) ReadShared(n int) (*SharedMemory, error) {
 			return b.shareBlocks(n), nil
 		}
 	}
-	s := b.newHandle()
-	s.size = n
-	if r := b.r; n > 0 {
-		b.r = r + n
-		s.block, s.view[0] = b.front, b.buf[r:r+n:r+n]
-		b.front.granted++
+	if n == 0 {
+		return emptyFrame(), nil
 	}
+	s := b.front.handle()
+	r := b.r
+	b.r = r + n
+	s.size, s.view[0] = n, b.buf[r:r+n:r+n]
 	s.refs = 1
 	return s, nil
 }
 
+// emptyFrame makes a handle that keeps no block.
+func emptyFrame() *SharedMemory {
+	b := newBlock(nil, nil, true)
+	s := b.handle()
+	s.refs, s.size = 1, 0
+	b.leave(0)
+	return s
+}
+
 // shareBlocks makes a handle for n bytes that do not lie in the front alone.
 func (b *BufReader) shareBlocks(n int) *SharedMemory {
-	s := b.newHandle()
+	s := b.front.handle()
+	p := &s.home.across
 	s.size = n
-	p := s.parts
 	for n > 0 {
 		if b.r == b.w {
 			b.popFront()
+			b.front.granted++
+			p.blocks = append(p.blocks, b.front)
 		}
 		k := min(n, b.w-b.r)
-		p.blocks = append(p.blocks, b.front)
 		p.views = append(p.views, b.buf[b.r:b.r+k:b.r+k])
-		b.front.granted++
 		b.r += k
 		n -= k
 	}
 	s.refs = 1
 	return s
-}
-
-// newHandle takes a handle of the slab.
-func (b *BufReader) newHandle() *SharedMemory {
-	if b.spare == 0 {
-		b.slab, b.spare = newSlab(), slabHandles
-	}
-	b.spare--
-	return &b.slab.handles[b.spare]
 }
 
 // ReadString consumes n bytes and returns a copy of them, owned by the caller.

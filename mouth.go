@@ -83,7 +83,7 @@ func (b *BufReader) addPackets(list net.Buffers) bool {
 		}
 		added = true
 		b.total += int64(len(p))
-		blk := newBlock(p[:len(p):len(p)], nil)
+		blk := newBlock(p[:len(p):len(p)], nil, b.shares)
 		if b.front == nil {
 			b.front, b.buf, b.w = blk, blk.mem, len(p)
 			continue

@@ -6,9 +6,10 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
-
-	"github.com/gomem-go/gomem/internal/check"
 )
+
+// keptViews is the longest list of views that an idle handle keeps.
+const keptViews = 64
 
 // ErrReleased: the last reference of a [SharedMemory] is gone, its bytes with it.
 var ErrReleased = errors.New("shared memory was released")
@@ -25,31 +26,28 @@ var ErrReleased = errors.New("shared memory was released")
 //
 // Retain, Release, Memory and WriteTo may be called from any goroutine. The
 // handle is recycled after the last Release: it answers with [ErrReleased]
-// until at least 1,024 further frames have been read by the program, and for
-// good when built with the tag gomem_debug. Drop the pointer with the reference.
+// until the program has let go of at least 1,024 other frames, and for good when
+// built with the tag gomem_debug. Drop the pointer with the reference.
 type SharedMemory struct {
 	// refs is the number of references, 0 when released. The reader sets it with a
 	// plain store: whoever may look at the frame got it from the reader later. Only a
 	// stale pointer can race with that, and the race detector may well say so.
 	refs int32
 	size int
-	slab *sharedSlab
-
-	// A frame in one block, as most are, is block and view, and its handle one
-	// cache line. Any other has neither; its parts lie apart.
-	block *sharedBlock
-	view  [1][]byte
-	parts *sharedParts
+	home *sharedBlock // the header that the handle is part of, of the block the frame begins in
+	view [1][]byte    // all of a frame in one block; the parts of any other are in home.across
 }
 
-// sharedParts is what the frame of one handle is made of when it is not one view.
+// sharedParts is what a frame across blocks is made of.
 type sharedParts struct {
-	blocks []*sharedBlock
 	views  [][]byte
+	blocks []*sharedBlock // the blocks behind the first
 
-	inlineBlocks [2]*sharedBlock
 	inlineViews  [2][]byte
+	inlineBlocks [1]*sharedBlock
 }
+
+func (p *sharedParts) reset() { p.views, p.blocks = p.inlineViews[:0], p.inlineBlocks[:0] }
 
 // Retain adds a reference, for another holder that will call Release.
 //
@@ -89,32 +87,33 @@ func (s *SharedMemory) Release() error {
 }
 
 func (s *SharedMemory) free() {
-	if b := s.block; b != nil {
-		s.block, s.view[0] = nil, nil
-		b.drop(1)
+	home := s.home
+	if s.view[0] != nil {
+		s.view[0] = nil
 	} else {
-		s.parts.free()
+		home.across.free()
 	}
-	s.slab.done(1)
+	home.drop(1)
 }
 
 func (p *sharedParts) free() {
 	for i, b := range p.blocks {
-		p.blocks[i], p.views[i] = nil, nil
+		p.blocks[i] = nil
 		b.drop(1)
 	}
-	p.blocks, p.views = p.blocks[:0], p.views[:0]
-	if cap(p.blocks) > keptBlocks {
-		p.blocks, p.views = p.inlineBlocks[:0], p.inlineViews[:0]
+	clear(p.views)
+	p.views, p.blocks = p.views[:0], p.blocks[:0]
+	if cap(p.views) > keptViews {
+		p.reset()
 	}
 }
 
 // list is the bytes in order: one view for each block.
 func (s *SharedMemory) list() [][]byte {
-	if s.block != nil {
+	if s.view[0] != nil {
 		return s.view[:]
 	}
-	v := s.parts.views
+	v := s.home.across.views
 	return v[:len(v):len(v)]
 }
 
@@ -178,70 +177,4 @@ func writev(w io.Writer, views [][]byte) (int64, error) {
 	clear(l.all)
 	writeLists.Put(l)
 	return n, err
-}
-
-// sharedSlab holds the handles of consecutive frames. It is reused once every
-// one of them has been released, and then only after quarantine.
-type sharedSlab struct {
-	handles [slabHandles]SharedMemory
-	live    atomic.Int32 // handles not yet released, those not yet issued included
-	parts   [slabHandles]sharedParts
-}
-
-const (
-	keptBlocks     = 64 // longer lists are not kept with an idle handle
-	slabHandles    = 16
-	slabQuarantine = 1024 / slabHandles
-)
-
-// idleSlabs is a queue, oldest first, of slabs without a live handle. A handle
-// that was just released is thus reused last, which is what lets a late Retain
-// be answered with an error.
-var idleSlabs struct {
-	sync.Mutex
-	ring []*sharedSlab
-	head int
-}
-
-// done counts n handles out and retires the slab with the last.
-func (s *sharedSlab) done(n int32) {
-	if s.live.Add(-n) == 0 && !check.Enabled {
-		s.retire()
-	}
-}
-
-func (s *sharedSlab) retire() {
-	q := &idleSlabs
-	q.Lock()
-	if q.head > len(q.ring)/2 && len(q.ring) == cap(q.ring) {
-		n := copy(q.ring, q.ring[q.head:])
-		clear(q.ring[n:])
-		q.ring, q.head = q.ring[:n], 0
-	}
-	q.ring = append(q.ring, s)
-	q.Unlock()
-}
-
-// newSlab takes the oldest idle slab, or makes one while fewer than
-// slabQuarantine wait.
-func newSlab() *sharedSlab {
-	q := &idleSlabs
-	q.Lock()
-	var s *sharedSlab
-	if len(q.ring)-q.head > slabQuarantine {
-		s = q.ring[q.head]
-		q.ring[q.head] = nil
-		q.head++
-	}
-	q.Unlock()
-	if s == nil {
-		s = new(sharedSlab)
-		for i := range s.handles {
-			p := &s.parts[i]
-			p.blocks, p.views = p.inlineBlocks[:0], p.inlineViews[:0]
-			s.handles[i].slab, s.handles[i].parts = s, p
-		}
-	}
-	s.live.Store(slabHandles)
-	return s
 }
