@@ -21,7 +21,7 @@ func (p *AllocatorPool) Get() *Allocator {
 	}
 	l := t.last
 	h := l.next
-	if atomic.LoadInt32(&l.refs) != 0 || l.core == nil || atomic.LoadInt32(&h.refs) != 0 || h.core != nil {
+	if atomic.LoadInt32(&l.refs)|atomic.LoadInt32(&h.refs) != 0 || l.core == nil || h.core != nil {
 		return p.lend(s, &mark)
 	}
 	// The handle lent before this one was released and kept its core.
