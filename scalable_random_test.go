@@ -97,8 +97,9 @@ func (s *shadow) wrongFree() {
 			s.fail("a free of %d bytes, of which %d are not live, was accepted", len(wrong), len(b)-cut)
 		}
 	}
+	// Memory may go back by itself meanwhile; what is in use may not.
 	after := s.a.Stats()
-	if after.Refused -= 3; after != before {
-		s.fail("refused frees changed %+v to %+v", before, after)
+	if after.Malloced != before.Malloced || after.Freed != before.Freed || after.Refused != before.Refused+3 {
+		s.fail("three refused frees changed %+v to %+v", before, after)
 	}
 }
