@@ -25,7 +25,7 @@ var heapFaults = []fault{
 	{name: "carving one too many", file: "span.go", from: "to := min(from+max(1, 4096/sp.size), uint32(len(sp.recs)))", to: "to := min(from+max(1, 4096/sp.size), uint32(len(sp.recs))+1)"},
 	{name: "a reused span keeps its slots", file: "span.go", from: "sp.head, sp.used, sp.carved = noSlot, 0, 0", to: "sp.head, sp.used = noSlot, 0"},
 	{name: "slot by the wrong divisor", file: "span.go", from: "(1<<35 + uint64(size) - 1) / uint64(size)", to: "(1 << 35) / uint64(size)"},
-	{name: "Free of an interior byte frees the slot", file: "heap.go", from: "len(sp.recs)) && within == 0 && ", to: "len(sp.recs)) && within < sp.size && "},
+	{name: "Free of an interior byte frees the slot", file: "heap.go", from: "\t\t\tif within == 0 {\n", to: "\t\t\tif within < sp.size {\n"},
 	{name: "tail freed without a trace", file: "free.go", from: "*rec = stateLive | within", to: "*rec = stateLive | size"},
 	{name: "part counts the slot", file: "free.go", from: "\t\tp.left -= len(b)\n", to: "\t\tp.left -= len(b) + 1\n"},
 	{name: "part freed twice", file: "free.go", from: "return *w&bits == 0", to: "return *w&bits == 0 || true"},
