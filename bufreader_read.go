@@ -169,21 +169,18 @@ func (b *BufReader) discard(n int) (int, error) {
 		return 0, ErrInvalidSize
 	}
 	defer b.guard()
-	for left := n; ; {
-		b.settle()
-		k := b.w - b.r
-		if left <= k {
-			b.r += left
-			return n, nil
-		}
+	left := n
+	for b.settle(); left > b.w-b.r; b.settle() {
+		left -= b.w - b.r
 		b.r = b.w
-		left -= k
 		if b.queued == 0 {
 			if err := b.more(); err != nil {
 				return n - left, err
 			}
 		}
 	}
+	b.r += left
+	return n, nil
 }
 
 // WriteTo writes what is unread and then the rest of the stream to w, block by

@@ -148,11 +148,17 @@ func (b *sharedBlock) leaveTail() {
 
 // solo reports that nobody but the reader looks at the block. It may turn true
 // at any time, and never turns false by itself.
-func (b *sharedBlock) solo() bool {
+func (b *sharedBlock) solo() bool { return b.granted == 0 || b.soloAgain() }
+
+// soloAgain is solo for a block of which frames were handed out, kept out of line
+// for the sake of those that read in place.
+//
+//go:noinline
+func (b *sharedBlock) soloAgain() bool {
 	if t := b.tail; t != b {
 		return t.idle(0) && b.idle(1)
 	}
-	return b.granted == 0 || b.idle(0)
+	return b.idle(0)
 }
 
 // idle reports that of the references handed out all but n are back.
