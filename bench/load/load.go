@@ -37,6 +37,7 @@ func All() []Load {
 		{"rptest", rptest},
 		{"malloc-large", large},
 		{"short-read", shortRead},
+		{"short-read, frame by frame", shortReadByFrame},
 	}
 }
 

@@ -2,8 +2,8 @@ package load
 
 import "math/rand/v2"
 
-// Trimmer is an Allocator that takes back the end of a block. Without it the
-// whole block is held until the last frame in it is done.
+// Trimmer is an Allocator that takes back the end of a block, or a part of it.
+// Without it the whole block is held until the last frame in it is done.
 type Trimmer interface {
 	Allocator
 
@@ -28,10 +28,9 @@ type frame struct {
 	read  *read
 }
 
-// read is what frames were cut from: for allocators that can only free it as a
-// whole, and for those who want to know how much is held.
+// read is what frames were cut from, and how many of them are in use.
 type read struct {
-	block  []byte
+	block  []byte // freed with the last frame, unless each frees its own bytes
 	held   int
 	frames int
 }
@@ -41,38 +40,48 @@ const lateFrames = 60_000
 
 // shortRead is what a media server does. It allocates 16 KiB to read into, gets
 // r bytes (60 % 1 to 512, 30 % to 1,460, 10 % 4 to 16 KiB), gives the rest back,
-// cuts the r bytes into 1 to 12 frames and hands them to subscribers, the last of
-// whom lets go of a frame at once (70 %) or when 60,000 more wait for him.
+// cuts the r bytes into 1 to 12 frames and hands them to subscribers by reference
+// count. The last of them lets go of a frame at once (70 %) or when 60,000 more
+// wait for him, and the read is freed with its last frame.
 func shortRead(a Allocator, goroutines, ops int) int {
-	return shortReads(a, goroutines, ops, func(_ *rand.Rand, turn, places int) int { return turn % places })
+	return shortReads(a, goroutines, ops, false, inOrder)
+}
+
+// shortReadByFrame is shortRead with each frame freed by itself, where the
+// allocator can.
+func shortReadByFrame(a Allocator, goroutines, ops int) int {
+	return shortReads(a, goroutines, ops, true, inOrder)
 }
 
 // shortReadAnyLate is shortRead with frames that are late by anything: one that
 // waits makes room for another one that was drawn.
 func shortReadAnyLate(a Allocator, goroutines, ops int) int {
-	return shortReads(a, goroutines, ops, func(random *rand.Rand, _, places int) int { return random.IntN(places) })
+	return shortReads(a, goroutines, ops, false, func(random *rand.Rand, _, places int) int { return random.IntN(places) })
 }
 
+func inOrder(_ *rand.Rand, turn, places int) int { return turn % places }
+
 // shortReads puts the late frames where next says, after who waited there.
-func shortReads(a Allocator, goroutines, ops int, next func(random *rand.Rand, turn, places int) int) int {
+func shortReads(a Allocator, goroutines, ops int, byFrame bool, next func(random *rand.Rand, turn, places int) int) int {
 	const readSize = 16 << 10
 	perWorker := max(ops/goroutines, 1)
 	trimmer, _ := a.(Trimmer)
 	holder, _ := a.(Holder)
+	byFrame = byFrame && trimmer != nil
 	each(goroutines, func(worker int) {
 		random := newRand(worker)
 		late := make([]frame, lateFrames/goroutines)
 		release := func(f frame) {
-			if trimmer != nil && f.bytes != nil {
-				trimmer.FreePart(f.bytes)
-			}
 			if f.read == nil {
 				return
+			}
+			if byFrame {
+				trimmer.FreePart(f.bytes)
 			}
 			if f.read.frames--; f.read.frames > 0 {
 				return
 			}
-			if trimmer == nil {
+			if !byFrame {
 				a.Free(f.read.block)
 			}
 			if holder != nil {
@@ -85,17 +94,14 @@ func shortReads(a Allocator, goroutines, ops int, next func(random *rand.Rand, t
 			got := readLength(random)
 			b := block[:got]
 			if trimmer != nil {
-				b = trimmer.Trim(block, got)
+				block = trimmer.Trim(block, got)
 			}
 			if holder != nil {
 				holder.Hold(got)
 			}
 			touch(b)
 			frames := min(1+random.IntN(12), got)
-			var from *read
-			if trimmer == nil || holder != nil {
-				from = &read{block, got, frames}
-			}
+			from := &read{block, got, frames}
 			for left := frames; left > 0; left-- {
 				n := len(b)
 				if left > 1 {
