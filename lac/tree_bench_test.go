@@ -1,8 +1,10 @@
 package lac
 
 import (
+	"fmt"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -147,42 +149,86 @@ func Benchmark_LacScannedLarge(b *testing.B) {
 // Several goroutines build items in one arena; the time is for all of them, so
 // that twice the goroutines on two processors should not take longer.
 func Benchmark_Goroutines(b *testing.B) {
-	const items = 2000
-	for _, mode := range []string{"single", "incref-1", "incref-2", "fork-1", "fork-2"} {
-		b.Run(mode, func(b *testing.B) {
-			p := NewPool("b", WithChunkSize(1<<20))
-			n := 1
-			if mode[len(mode)-1] == '2' {
-				n = 2
-			}
-			for b.Loop() {
-				ac := p.Get()
-				var wg sync.WaitGroup
-				for range n {
-					own := ac
+	for _, items := range []int{2000, 40_000} {
+		for _, mode := range []string{"single", "incref-1", "incref-2", "fork-1", "fork-2"} {
+			b.Run(fmt.Sprintf("items=%d/%s", items, mode), func(b *testing.B) {
+				p := NewPool("b", WithChunkSize(1<<20))
+				n := 1
+				if mode[len(mode)-1] == '2' {
+					n = 2
+				}
+				own := make([]*Allocator, n)
+				round, stop := inRounds(n, func(worker int) {
+					ac := own[worker]
+					for i := range items {
+						arenaItem(ac, i)
+					}
 					switch mode[0] {
 					case 'i':
-						ac.IncRef()
+						ac.DecRef()
 					case 'f':
-						own = ac.Fork()
+						ac.Release()
 					}
-					wg.Go(func() {
-						for i := range items {
-							arenaItem(own, i)
-						}
+				})
+				for b.Loop() {
+					ac := p.Get()
+					for i := range own {
+						own[i] = ac
 						switch mode[0] {
 						case 'i':
-							ac.DecRef()
+							ac.IncRef()
 						case 'f':
-							own.Release()
+							own[i] = ac.Fork()
 						}
-					})
+					}
+					round()
+					ac.Release()
 				}
-				wg.Wait()
-				ac.Release()
+				stop()
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*items), "ns/item")
+			})
+		}
+	}
+}
+
+// inRounds starts workers beside the caller, who is worker 0: round has each of
+// them work once. In between they spin, because to wake a processor takes about as
+// long as a round.
+func inRounds(workers int, work func(worker int)) (round, stop func()) {
+	var started, busy struct {
+		atomic.Int64
+		_ [64]byte // a cache line each
+	}
+	var group sync.WaitGroup
+	over := false
+	await := func(v *atomic.Int64, want int64) {
+		for i := 0; v.Load() != want; i++ {
+			if i >= 10_000 {
+				runtime.Gosched()
 			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*items), "ns/item")
+		}
+	}
+	for worker := 1; worker < workers; worker++ {
+		group.Go(func() {
+			for n := int64(1); ; n++ {
+				if await(&started.Int64, n); over {
+					return
+				}
+				work(worker)
+				busy.Add(-1)
+			}
 		})
+	}
+	round = func() {
+		busy.Store(int64(workers - 1))
+		started.Add(1)
+		work(0)
+		await(&busy.Int64, 0)
+	}
+	return round, func() {
+		over = true
+		started.Add(1)
+		group.Wait()
 	}
 }
 

@@ -1,8 +1,6 @@
 package arenas
 
 import (
-	"sync"
-
 	"github.com/gomem-go/gomem/bench/rows"
 	"github.com/gomem-go/gomem/lac"
 )
@@ -172,30 +170,32 @@ func byFork(ac *lac.Allocator) (own *lac.Allocator, done func()) {
 	return own, own.Release
 }
 
-// together lets goroutines fill one arena after the other. Each makes 2,000
-// items in it, so that what it costs to start them does not count.
+// together lets goroutines fill one arena after the other, 2,000 items each at a
+// time: few enough for the caches, so that the memory of the machine, which the
+// goroutines share whatever allocates, does not count.
 func together(name string, goroutines int, share func(*lac.Allocator) (*lac.Allocator, func())) rows.Way {
 	const batch, chunk = 2000, 1 << 20
 	return rows.Way{Name: name, Start: func() (func(int), func()) {
 		pool := lac.NewPool("bench", lac.WithChunkSize(chunk))
+		own, done := make([]*lac.Allocator, goroutines), make([]func(), goroutines)
 		return func(n int) {
+			c := gather(goroutines, func(worker int) {
+				var it *item
+				for i := range min(n, batch) {
+					it = small(own[worker], i)
+				}
+				if *it.ID < 0 {
+					panic("the last item is damaged")
+				}
+				done[worker]()
+			})
+			defer c.dismiss()
 			for ; n > 0; n -= batch {
 				ac := pool.Get()
-				var group sync.WaitGroup
-				for range goroutines {
-					own, done := share(ac)
-					group.Go(func() {
-						var it *item
-						for i := range min(n, batch) {
-							it = small(own, i)
-						}
-						if *it.ID < 0 {
-							panic("the last item is damaged")
-						}
-						done()
-					})
+				for worker := range own {
+					own[worker], done[worker] = share(ac)
 				}
-				group.Wait()
+				c.together()
 				ac.Release()
 			}
 		}, func() {}
