@@ -84,7 +84,7 @@ type SampleOptions = heap.Sample
 // has used up its free slots of a size. So the rate is one in 5,000 of the
 // blocks that come from refilling, and of those above 64 KiB; a block that is
 // freed and allocated again between two refills neither counts nor is chosen.
-// There is at most one sample in 2 ms, which bounds the cost to less than 1 %
+// There is at most one sample in 10 ms, which bounds the cost to less than 1 %
 // of a processor. The slots take 2 MiB of address space, which counts as
 // mapped, and the memory of the blocks in them. When the system, or
 // WithMaxBytes, refuses the mapping, the guard is off from then on and Stats

@@ -12,8 +12,8 @@ import (
 )
 
 // Memory replays t on GoMem and returns the most memory mapped over the most
-// bytes live, and the allocations on the Go heap per operation once the
-// allocator is warm.
+// bytes live, in the first round, and the allocations on the Go heap per operation
+// in later ones, when the allocator is warm.
 func Memory(t *trace.Trace) (held, allocs float64) {
 	a := gomem.NewScalableMemoryAllocator(1 << 20)
 	defer a.Recycle()
@@ -31,12 +31,17 @@ func Memory(t *trace.Trace) (held, allocs float64) {
 	}
 	round()
 	held = float64(a.Stats().PeakBacking) / float64(max(t.PeakBytes, 1))
-	round()
+	const rounds = 10
+	for range rounds {
+		round()
+	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	round()
+	for range rounds {
+		round()
+	}
 	runtime.ReadMemStats(&after)
-	return held, float64(after.Mallocs-before.Mallocs) / float64(len(t.Ops))
+	return held, float64(after.Mallocs-before.Mallocs) / float64(rounds*len(t.Ops))
 }
 
 // Walked is the time of one read in [Walk] over a kind of memory.

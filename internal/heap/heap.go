@@ -57,6 +57,7 @@ type Heap struct {
 	peak      int                      // most of mapped
 	nempty    int                      // chunks without a block
 	low       int                      // least of nempty since the last tick
+	high      int                      // most bytes live when there was no room, fading
 	reclaimed uint64                   // malloced at the last reclaim
 	solo      int                      // blocks of up to maxSlot placed before the heap is shared out
 	spare     *[classes]*span          // lists of spans that are placed nowhere; nil before the heap is shared out

@@ -129,7 +129,7 @@ func (h *Heap) take(n, align int) (c *chunk, off int, err error) {
 			return c, off, nil
 		}
 	}
-	if n >= ownChunk && h.dropFor(n) {
+	if n >= ownChunk && h.crowded(n) && h.dropFor(n) {
 		h.flush()
 		if h.closed {
 			return nil, 0, ErrClosed

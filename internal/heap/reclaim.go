@@ -130,6 +130,7 @@ func (h *Heap) tick() {
 	if !h.closed {
 		held := h.debugTick()
 		low := h.low
+		h.high -= h.high / 8
 		h.reclaim()
 		dropped := h.dropEmpty(max(1, h.nempty-low))
 		if dropped > 0 || h.nempty > 1 || held {
@@ -169,6 +170,15 @@ func (h *Heap) dropEmpty(keep int) (dropped int) {
 		h.table.Store(newTable(h.chunks))
 	}
 	return dropped
+}
+
+// crowded says whether n bytes more would be more than a fifth above the most
+// bytes that were live of late. Below that it is cheaper to keep empty chunks for
+// the next time they are needed. Under mu.
+func (h *Heap) crowded(n int) bool {
+	total, freed := h.totals()
+	h.high = max(h.high, int(total-freed))
+	return h.mapped+n > h.high+h.high/5
 }
 
 // dropFor removes empty chunks of n bytes in all, to make place for one of that
@@ -372,7 +382,7 @@ func (h *Heap) reset() error {
 		}
 	}
 	h.chunks, h.fits, h.last, h.lent = nil, tourney{}, nil, nil
-	h.mapped, h.nempty, h.low = 0, 0, 0
+	h.mapped, h.nempty, h.low, h.high = 0, 0, 0, 0
 	h.spans.Store(noSpans)
 	h.table.Store(&noChunks)
 	return err

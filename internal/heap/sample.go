@@ -16,13 +16,13 @@ type Sample struct {
 	Rate  int // one in so many blocks; 0: 5,000
 	Slots int // at most 16, which is also what 0 means
 	// Interval is the least time between two samples; it bounds the cost. 0:
-	// 2 ms, negative: none.
+	// 10 ms, negative: none.
 	Interval time.Duration
 }
 
 const (
 	defaultRate     = 5000
-	defaultInterval = 2 * time.Millisecond
+	defaultInterval = 10 * time.Millisecond
 	maxSlots        = 16
 	slotBytes       = 64 << 10 // a larger block is not sampled
 	wallBytes       = 64 << 10 // a multiple of every system's page

@@ -41,7 +41,7 @@ var heapFaults = []fault{
 	{name: "trimmed classes keep their slots", file: "melt.go", from: "\th.wait[sp.class-small] = meltWait\n", to: ""},
 	{name: "second place of a span not entered", file: "place.go", from: "for i := range sp.units() {\n\t\tat :=", to: "for i := range 1 {\n\t\tat :="},
 	{name: "second place of a span not left", file: "place.go", from: "\tfor i := range sp.units() {\n\t\th.spans", to: "\tfor i := range 1 {\n\t\th.spans"},
-	{name: "empty chunks not dropped for a large block", file: "place.go", from: "if n >= ownChunk && h.dropFor(n) {", to: "if n < 0 && h.dropFor(n) {"},
+	{name: "empty chunks not dropped for a large block", file: "place.go", from: "if n >= ownChunk && h.crowded(n) && h.dropFor(n) {", to: "if n < 0 && h.dropFor(n) {"},
 	{name: "limit exceeded", file: "place.go", from: "size > limit-h.mapped-h.leave {", to: "size > limit {"},
 	{name: "no smaller chunk when memory is short", file: "place.go", from: "if err != nil && size > least && errors.Is(err, ErrOutOfMemory) {", to: "if err != nil && size < least && errors.Is(err, ErrOutOfMemory) {"},
 	{name: "empty chunk not counted", file: "place.go", from: "\t\tc.idle = true\n\t\th.nempty++\n", to: "\t\tc.idle = true\n"},
