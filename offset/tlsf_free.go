@@ -10,7 +10,7 @@ package offset
 // a block into the live block behind it (ErrNotOwned), and a size below 1
 // (ErrInvalidSize). O(1); allocates only to cut a block in two or more.
 func (t *TLSF) Free(start, size int) error {
-	if t.FreeBlock(start, size) {
+	if t.FreeBlock(start, size) || t.freeTail(start, size) {
 		return nil
 	}
 	return t.freePart(start, size)

@@ -41,6 +41,12 @@ var tlsfFaults = []fault{
 	{name: "tlsf: granule forgets its dead head", file: "tlsf_part.go", from: "joinRight) | uint32(from)<<skipShift | uint32", to: "joinRight) | uint32"},
 	{name: "tlsf: wrong side of a junction cut", file: "tlsf_part.go", from: "(n.start)-1)]].prev &^= joinRight", to: "(n.start)-1)]].prev &^= joinLeft"},
 	{name: "tlsf: range into the next block accepted", file: "tlsf_part.go", from: "\t\tif n.prev&joinRight != 0 {\n\t\t\tcontinue", to: "\t\tif n.prev&joinRight != 0 || true {\n\t\t\tcontinue"},
+	{name: "tlsf: tail keeps its granules", file: "tlsf_tail.go", from: "n.size, n.prev = cut-n.start, uint32(-uint(start)&t.low)", to: "n.prev = uint32(-uint(start) & t.low)"},
+	{name: "tlsf: tail does not count", file: "tlsf_tail.go", from: "\tt.free += size\n\treturn true", to: "\treturn true"},
+	{name: "tlsf: tail joins without a change of class", file: "tlsf_tail.go", from: "c != tlsfClass(more) {", to: "c == 0 {"},
+	{name: "tlsf: what the tail joins stays a start", file: "tlsf_tail.go", from: "\t\t\tt.starts.clear(uint(end))\n", to: ""},
+	{name: "tlsf: tail without a tag at its end", file: "tlsf_tail.go", from: "\t\ttags[end-1] = k\n", to: ""},
+	{name: "tlsf: tail of another length passes", file: "tlsf_tail.go", from: "int(end)<<(t.shift&63)-int(n.prev)-start != size {", to: "int(end)<<(t.shift&63)-start < size {"},
 }
 
 var treapFaults = []fault{
