@@ -86,13 +86,7 @@ func (h *Heap) freeSlot(sp *span, addr uintptr, b []byte) (err error, done bool)
 		return h.misuse(ErrDoubleFree, b, nil), true
 
 	case within > 0: // the tail: from now on the slot is that much shorter
-		done = true
-		if local {
-			*rec = stateLive | within
-		} else {
-			done = atomic.CompareAndSwapUint32(rec, r, stateLive|within)
-		}
-		if done {
+		if done = atomic.CompareAndSwapUint32(rec, r, stateLive|within); done {
 			s.freed += uint64(len(b))
 		}
 		unpin(s)
