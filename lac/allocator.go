@@ -73,6 +73,7 @@ func (ac *Allocator) refill(c *core, n uintptr) unsafe.Pointer {
 		return ac.allocLocked(c, n)
 	}
 	c.cur.off = ac.off
+	c.cur.scrub()
 	p := c.take(n)
 	ac.base, ac.off, ac.end = c.cur.base, c.cur.off, c.cur.end
 	ac.grown(c)
@@ -89,19 +90,15 @@ func (ac *Allocator) grown(c *core) {
 
 // allocLocked serves a handle that shares its core with other handles.
 func (ac *Allocator) allocLocked(c *core, n uintptr) unsafe.Pointer {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	g := c.granule()
-	if n > g/4 {
-		return c.take(n)
+	if g := c.grow(c.granule(), ac.end); n <= g/4 {
+		w := c.carve(g)
+		p := w.bump(n)
+		ac.base, ac.off, ac.end = w.base, w.off, w.end
+		if p != nil {
+			return p
+		}
 	}
-	w := c.carve(g)
-	ac.base, ac.off, ac.end = w.base, w.off, w.end
-	if p := w.bump(n); p != nil {
-		ac.off = w.off
-		return p
-	}
-	return c.take(n)
+	return c.takeShared(n)
 }
 
 // share ends the time of a handle alone on its core: its window goes back to

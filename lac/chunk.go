@@ -78,6 +78,14 @@ func (c *chunk) wipe(used uintptr) {
 	}
 }
 
+// zero clears n bytes that the caller owns.
+func zero(p unsafe.Pointer, n uintptr) {
+	if n > 0 {
+		// Safety: the n bytes are in one chunk.
+		clear(unsafe.Slice((*byte)(p), n))
+	}
+}
+
 // store keeps the idle chunks of a pool for its arenas to share.
 //
 // Accounting: bytes == sum of size over all idle chunks <= limit.
@@ -107,7 +115,7 @@ func (s *store) bin(size uintptr) *bin {
 	return b
 }
 
-// get returns a zeroed chunk of size bytes.
+// get returns a chunk of size bytes, for the caller to wipe.
 func (s *store) get(size uintptr) chunk {
 	s.mu.Lock()
 	b := s.bin(size)
@@ -119,8 +127,6 @@ func (s *store) get(size uintptr) chunk {
 		s.bytes -= size
 		s.reused++
 		s.mu.Unlock()
-		c.wipe(c.used)
-		c.used = header
 		return c
 	}
 	s.created++

@@ -6,7 +6,8 @@ import (
 	"unsafe"
 )
 
-// window is a run of zero bytes [off, end) of one chunk, free to be handed out.
+// window is a run of bytes [off, end) of one chunk, free to be handed out. They
+// are zero, unless it is part of a rest.
 type window struct {
 	base unsafe.Pointer
 	off  uintptr
@@ -25,11 +26,35 @@ func (w *window) bump(n uintptr) unsafe.Pointer {
 	return p
 }
 
-// rest is a window left over in a chunk when a larger request opened another.
+// rest is a window of which the bytes in [off, dirty) may be anything: what is
+// free of the current chunk, or was left over when a larger request opened
+// another.
 type rest struct {
 	window
+	dirty uintptr
 	chunk int // index in core.chunks
 }
+
+// cut hands out n bytes as bump does; the first dirty ones are to be cleared.
+func (r *rest) cut(n uintptr) (p unsafe.Pointer, dirty uintptr) {
+	off := r.off
+	if p = r.bump(n); p != nil && off < r.dirty {
+		dirty = min(r.dirty-off, n)
+	}
+	return p, dirty
+}
+
+// scrub makes all of r zero.
+func (r *rest) scrub() {
+	if r.off < r.dirty {
+		// Safety: off < dirty <= end, all inside the chunk.
+		zero(unsafe.Add(r.base, r.off), r.dirty-r.off)
+		r.dirty = 0
+	}
+}
+
+// used is how far into the chunk there may be anything but zeros.
+func (r *rest) used() uintptr { return max(r.off, r.dirty) }
 
 const (
 	// maxRests bounds the search for a fit among left-over windows.
@@ -42,10 +67,12 @@ const (
 // on it; between arenas it waits in the pool with its first chunk.
 //
 // Invariants:
-//   - cur and the rests lie in different chunks and cover all that is free;
+//   - cur and the rests lie in different chunks and cover all that is free; they
+//     are zero while one handle works on the core, but for the first chunk until
+//     that handle has filled its first window;
 //   - every chunk's owner is this core while the arena lives;
-//   - plain is true exactly when the arena owns nothing but its first chunk, and
-//     one handle, never shared, works on it.
+//   - plain is true exactly when the arena owns nothing but its first chunk, all
+//     of it zero from the start, and one handle, never shared, works on it.
 type core struct {
 	pool  *AllocatorPool
 	home  *shard // where a plain release may take place without a lock
@@ -88,7 +115,7 @@ func (p *AllocatorPool) newCore() *core {
 
 // open makes the whole first chunk the current window.
 func (c *core) open() {
-	c.cur = rest{window{c.first.base, header, c.first.size}, -1}
+	c.cur = rest{window{c.first.base, header, c.first.size}, 0, -1}
 	if c.direct() {
 		c.whole = c.cur.window
 	}
@@ -126,16 +153,25 @@ func (c *core) unlock(locked bool) {
 	}
 }
 
-// take hands out n zero bytes, a positive multiple of word, from the current
-// window, a left-over one or a new chunk. The caller has the core to itself.
-// Amortised O(1); opening a chunk may allocate.
+// take hands out n zero bytes, a positive multiple of word. The caller has the
+// core to itself. Amortised O(1), the zeroing of reused memory apart; opening a
+// chunk may allocate.
 func (c *core) take(n uintptr) unsafe.Pointer {
-	if p := c.cur.bump(n); p != nil {
-		return p
+	p, dirty := c.cut(n)
+	zero(p, dirty)
+	return p
+}
+
+// cut hands out n bytes, a positive multiple of word, from the current window, a
+// left-over one or a new chunk; the first dirty ones are to be cleared. The
+// caller has the core to itself. Amortised O(1); opening a chunk may allocate.
+func (c *core) cut(n uintptr) (p unsafe.Pointer, dirty uintptr) {
+	if p, dirty = c.cur.cut(n); p != nil {
+		return p, dirty
 	}
 	for i := range c.rests {
-		if p := c.rests[i].bump(n); p != nil {
-			return p
+		if p, dirty = c.rests[i].cut(n); p != nil {
+			return p, dirty
 		}
 	}
 	size := c.pool.chunkSize
@@ -143,17 +179,22 @@ func (c *core) take(n uintptr) unsafe.Pointer {
 		size = tier(n + header)
 	}
 	ch := c.pool.store.get(size)
+	if !c.multi {
+		ch.wipe(ch.used)
+		ch.used = header
+	}
 	ch.own(c)
 	c.complex()
 	c.chunks = append(c.chunks, ch)
-	w := rest{window{ch.base, header + n, size}, len(c.chunks) - 1}
+	w := rest{window{ch.base, header, size}, ch.used, len(c.chunks) - 1}
+	p, dirty = w.cut(n)
 	// The larger rest serves on, the other one is remembered: a large object
 	// must not cost the rest of the current chunk.
 	if w.room() > c.cur.room() {
 		w, c.cur = c.cur, w
 	}
 	c.remember(w)
-	return unsafe.Add(ch.base, header)
+	return p, dirty
 }
 
 // remember keeps w among the left-over windows, in place of the smallest if
@@ -174,29 +215,53 @@ func (c *core) remember(w rest) {
 			w, c.rests[least] = c.rests[least], w
 		}
 	}
-	c.chunkAt(w.chunk).used = w.off
+	c.chunkAt(w.chunk).used = w.used()
 }
 
-// carve cuts a window of about n bytes out of the free memory, for a goroutine
-// of its own. The caller has the core to itself.
+// takeShared is take for one of several goroutines. It clears without the lock:
+// the others need not wait for that.
+func (c *core) takeShared(n uintptr) unsafe.Pointer {
+	p, _, dirty := c.cutShared(n, n)
+	zero(p, dirty)
+	return p
+}
+
+// carve cuts a window of about n bytes out of the free memory, for one of
+// several goroutines. It clears without the lock, as takeShared.
 func (c *core) carve(n uintptr) window {
-	if room := c.cur.room(); room >= word {
-		n = min(n, room)
-	}
-	p := c.take(n)
-	// Safety: take returned n bytes of one chunk; offsets from p stay inside it.
+	p, n, dirty := c.cutShared(n, word)
+	zero(p, dirty)
+	// Safety: cut returned n bytes of one chunk; offsets from p stay inside it.
 	return window{p, 0, n}
 }
 
-// granule is the size of the windows that goroutines carve, in bytes.
+// cutShared is cut under the lock. It cuts less than n bytes off the current
+// window, but not less than least, rather than leave a rest there.
+func (c *core) cutShared(n, least uintptr) (p unsafe.Pointer, size, dirty uintptr) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if room := c.cur.room(); room >= least {
+		n = min(n, room)
+	}
+	p, dirty = c.cut(n)
+	return p, n, dirty
+}
+
+// granule is the size of the first window that a goroutine carves, in bytes.
 func (c *core) granule() uintptr { return min(4096, (c.pool.chunkSize/4)&^(word-1)) }
+
+// grow is the size of the window after one of last bytes. Windows grow with what
+// a goroutine takes, as what it leaves of the last one is lost to the others.
+func (c *core) grow(least, last uintptr) uintptr {
+	return max(least, min(2*last, 16<<10, c.pool.chunkSize/4)&^(word-1))
+}
 
 // reset gives everything back but the first chunk. The caller owns the core
 // alone, and no handle refers to it any more.
 func (c *core) reset() {
-	c.chunkAt(c.cur.chunk).used = c.cur.off
+	c.chunkAt(c.cur.chunk).used = c.cur.used()
 	for _, r := range c.rests {
-		c.chunkAt(r.chunk).used = r.off
+		c.chunkAt(r.chunk).used = r.used()
 	}
 	if len(c.chunks) > 0 {
 		c.pool.store.put(c.chunks)
@@ -210,8 +275,10 @@ func (c *core) reset() {
 	if c.table != nil {
 		c.table.reset()
 	}
+	// Several goroutines that used much are expected to come again: they clear the
+	// chunk themselves, each its windows.
+	c.plain = c.typed == nil && !(c.multi && c.first.used > header+c.granule())
 	c.multi = false
-	c.plain = c.typed == nil
 	if c.typed != nil {
 		c.typed.reset()
 	}

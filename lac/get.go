@@ -184,6 +184,13 @@ func (p *AllocatorPool) start(h *Allocator, c *core) {
 		p.mu.Unlock()
 		return
 	}
-	c.first.wipe(c.first.used)
+	used := c.first.used
 	h.base, h.off, h.end = c.whole.base, c.whole.off, c.whole.end
+	if c.direct() && !c.plain {
+		// The rest is cleared by whoever takes it.
+		c.cur.dirty = used
+		h.end = h.off + c.granule()
+		used = min(used, h.end)
+	}
+	c.first.wipe(used)
 }

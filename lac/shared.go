@@ -115,33 +115,35 @@ func (c *core) allocShared(t *table, n uintptr) unsafe.Pointer {
 //
 //go:nocheckptr
 func (c *core) refillShared(n uintptr, mark *byte) unsafe.Pointer {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	// Windows grow with what a goroutine takes: what is cut off for it must be
-	// cleared before the next arena, used or not.
-	g, most := c.granule()/4&^(word-1), min(16<<10, c.pool.chunkSize/4)&^(word-1)
+	g := c.granule() / 4 &^ (word - 1)
 	key := uintptr(unsafe.Pointer(mark)) >> stackBlockShift
-	if s := c.table.find(key); s != nil && s.key == key {
-		g = max(g, min(2*s.window.end, most))
+	if s := c.table.find(key); s != nil && atomic.LoadUintptr(&s.key) == key {
+		g = c.grow(g, s.window.end)
 	}
 	if n > max(g, c.granule())/4 {
-		return c.take(n)
+		return c.takeShared(n)
 	}
 	w := c.carve(max(g, n))
-	if w.room() < n {
-		return c.take(n)
-	}
 	p := w.bump(n)
-	// The stack may have moved until here; nothing below calls or moves it.
+	if p == nil {
+		return c.takeShared(n)
+	}
+	// The stack may have moved until here; nothing up to the store calls or moves it.
 	key = uintptr(unsafe.Pointer(mark)) >> stackBlockShift
-	s := c.table.find(key)
-	if s == nil {
+	if s := c.table.find(key); s != nil && atomic.LoadUintptr(&s.key) == key {
+		s.window = w
 		return p
 	}
-	s.window = w
-	if s.key == 0 {
-		atomic.StoreUintptr(&s.key, key)
-		c.table.taken = append(c.table.taken, s)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	// As above.
+	key = uintptr(unsafe.Pointer(mark)) >> stackBlockShift
+	if s := c.table.find(key); s != nil {
+		s.window = w
+		if s.key == 0 {
+			atomic.StoreUintptr(&s.key, key)
+			c.table.taken = append(c.table.taken, s)
+		}
 	}
 	return p
 }

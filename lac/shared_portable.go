@@ -16,7 +16,5 @@ func elsewhere(ac *Allocator, _ uintptr, slow slowFunc) unsafe.Pointer {
 
 // allocShared hands out n zero bytes to one of several goroutines.
 func (c *core) allocShared(_ *table, n uintptr) unsafe.Pointer {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.take(n)
+	return c.takeShared(n)
 }
