@@ -253,7 +253,7 @@ func (c *core) granule() uintptr { return min(4096, (c.pool.chunkSize/4)&^(word-
 // grow is the size of the window after one of last bytes. Windows grow with what
 // a goroutine takes, as what it leaves of the last one is lost to the others.
 func (c *core) grow(least, last uintptr) uintptr {
-	return max(least, min(2*last, 16<<10, c.pool.chunkSize/4)&^(word-1))
+	return max(least, min(2*last, 64<<10, c.pool.chunkSize/4)&^(word-1))
 }
 
 // reset gives everything back but the first chunk. The caller owns the core

@@ -147,31 +147,37 @@ func Benchmark_LacScannedLarge(b *testing.B) {
 }
 
 // Several goroutines build items in one arena; the time is for all of them, so
-// that twice the goroutines on two processors should not take longer.
+// that twice the goroutines on two processors should not take longer than those
+// with an arena each do.
 func Benchmark_Goroutines(b *testing.B) {
 	for _, items := range []int{2000, 40_000} {
-		for _, mode := range []string{"single", "incref-1", "incref-2", "fork-1", "fork-2"} {
+		for _, mode := range []string{"single-1", "single-2", "incref-1", "incref-2", "fork-1", "fork-2"} {
 			b.Run(fmt.Sprintf("items=%d/%s", items, mode), func(b *testing.B) {
-				p := NewPool("b", WithChunkSize(1<<20))
-				n := 1
-				if mode[len(mode)-1] == '2' {
-					n = 2
+				n := int(mode[len(mode)-1] - '0')
+				own, pools := make([]*Allocator, n), make([]*AllocatorPool, n)
+				for i := range pools {
+					pools[i] = NewPool("b", WithChunkSize(1<<20))
 				}
-				own := make([]*Allocator, n)
 				round, stop := inRounds(n, func(worker int) {
 					ac := own[worker]
+					if mode[0] == 's' {
+						ac = pools[worker].Get()
+					}
 					for i := range items {
 						arenaItem(ac, i)
 					}
 					switch mode[0] {
 					case 'i':
 						ac.DecRef()
-					case 'f':
+					case 'f', 's':
 						ac.Release()
 					}
 				})
 				for b.Loop() {
-					ac := p.Get()
+					var ac *Allocator
+					if mode[0] != 's' {
+						ac = pools[0].Get()
+					}
 					for i := range own {
 						own[i] = ac
 						switch mode[0] {

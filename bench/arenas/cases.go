@@ -135,6 +135,7 @@ func forests() []rows.Way {
 // The ways of several goroutines. A plain number is how many there are.
 const (
 	Alone     = "1, not shared"
+	TwoAlone  = "2, not shared" // an arena each: what the machine leaves of two cores
 	OneShared = "1, IncRef"
 	TwoShared = "2, IncRef"
 	OneFork   = "1, Fork"
@@ -148,7 +149,7 @@ func Together() []rows.Case {
 	return []rows.Case{{
 		Op: "5 objects",
 		Ways: []rows.Way{
-			together(Alone, 1, func(ac *lac.Allocator) (*lac.Allocator, func()) { return ac, func() {} }),
+			together(Alone, 1, nil), together(TwoAlone, 2, nil),
 			together(OneShared, 1, byIncRef), together(TwoShared, 2, byIncRef),
 			together(OneFork, 1, byFork), together(TwoFork, 2, byFork),
 		},
@@ -172,26 +173,39 @@ func byFork(ac *lac.Allocator) (own *lac.Allocator, done func()) {
 
 // together lets goroutines fill one arena after the other, 2,000 items each at a
 // time: few enough for the caches, so that the memory of the machine, which the
-// goroutines share whatever allocates, does not count.
+// goroutines share whatever allocates, does not count. Without a share each has
+// an arena of its own.
 func together(name string, goroutines int, share func(*lac.Allocator) (*lac.Allocator, func())) rows.Way {
 	const batch, chunk = 2000, 1 << 20
 	return rows.Way{Name: name, Start: func() (func(int), func()) {
-		pool := lac.NewPool("bench", lac.WithChunkSize(chunk))
+		pools := make([]*lac.AllocatorPool, goroutines)
+		for i := range pools {
+			pools[i] = lac.NewPool("bench", lac.WithChunkSize(chunk))
+		}
 		own, done := make([]*lac.Allocator, goroutines), make([]func(), goroutines)
 		return func(n int) {
 			c := gather(goroutines, func(worker int) {
+				ac, end := own[worker], done[worker]
+				if share == nil {
+					ac = pools[worker].Get()
+					end = ac.Release
+				}
 				var it *item
 				for i := range min(n, batch) {
-					it = small(own[worker], i)
+					it = small(ac, i)
 				}
 				if *it.ID < 0 {
 					panic("the last item is damaged")
 				}
-				done[worker]()
+				end()
 			})
 			defer c.dismiss()
 			for ; n > 0; n -= batch {
-				ac := pool.Get()
+				if share == nil {
+					c.together()
+					continue
+				}
+				ac := pools[0].Get()
 				for worker := range own {
 					own[worker], done[worker] = share(ac)
 				}
