@@ -94,6 +94,6 @@ func (r *results) writeLac(p *printer) {
 	}
 	writeCases(p, r.Lac, arenas.Lac, ways...)
 	p.f("In the predecessor's README \"Raw\" is the heap and \"Mt\" a shared handle; Malloc and MallocSmall are 5 objects, MallocLarge2 is the\ntree, MallocLarge the trees that stay alive. On another machine it took 51–56 ns for 5 objects and 12,200–13,800 for the tree, or\n91–99 and 24,500–25,500 with a shared handle; Go's arena took 160–320 and 55,000.\n\n")
-	p.f("### Several goroutines\n\nns per operation of each goroutine, all of them in one arena: on as many cores, two take as long as one.\n\n")
-	writeCases(p, r.Together, arenas.TwoFork, arenas.Alone, arenas.OneShared, arenas.TwoShared, arenas.OneFork, arenas.TwoFork)
+	p.f("### Several goroutines\n\nns per operation of each goroutine, all of them in one arena: on as many cores, two take as long as one. What the\nmachine takes from two that share nothing shows \"2, not shared\", an arena for each.\n\n")
+	writeCases(p, r.Together, arenas.TwoFork, arenas.Alone, arenas.TwoAlone, arenas.OneShared, arenas.TwoShared, arenas.OneFork, arenas.TwoFork)
 }
