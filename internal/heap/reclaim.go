@@ -3,12 +3,8 @@ package heap
 import (
 	"errors"
 	"math"
-	"runtime"
 	"slices"
-	"sync"
 	"time"
-
-	"github.com/gomem-go/gomem/backing"
 )
 
 // pause keeps every goroutine out of the shards until resume. Under mu.
@@ -255,77 +251,6 @@ func (h *Heap) flush() (err error) {
 	h.leave -= gone
 	h.stuck = append(h.stuck, kept...)
 	return err
-}
-
-// mappings is what a heap has mapped. It outlives the heap by one cleanup, so
-// that an allocator that is dropped gives its memory back, except for the chunks
-// in which there are live blocks: somebody may still use those.
-type mappings struct {
-	source backing.Source
-	mu     sync.Mutex
-	mem    map[*byte][]byte
-	chunks map[*byte]*chunk // those of mem that may hold live blocks
-	spans  *spanMap         // in them
-}
-
-// watch remembers a mapping that the garbage collector does not know. Under mu.
-func (h *Heap) watch(c *chunk) {
-	if h.maps == nil {
-		h.maps = &mappings{source: h.cfg.Source, mem: make(map[*byte][]byte)}
-		h.maps.chunks, h.maps.spans = make(map[*byte]*chunk), noSpans
-		if h.cfg.Source != backing.Heap() {
-			runtime.AddCleanup(h, (*mappings).unmapAll, h.maps)
-		}
-	}
-	h.maps.mu.Lock()
-	h.maps.mem[&c.raw[0]], h.maps.chunks[&c.raw[0]] = c.raw, c
-	h.maps.mu.Unlock()
-}
-
-// unmap forgets the mapping before it goes: once it has, the address may be
-// another's.
-func (m *mappings) unmap(mem []byte) error {
-	m.mu.Lock()
-	delete(m.mem, &mem[0])
-	delete(m.chunks, &mem[0])
-	m.mu.Unlock()
-	err := m.source.Unmap(mem)
-	if err != nil {
-		m.mu.Lock()
-		m.mem[&mem[0]] = mem
-		m.mu.Unlock()
-	}
-	return err
-}
-
-func (m *mappings) unmapAll() {
-	for first, mem := range m.mem {
-		if c := m.chunks[first]; c == nil || !c.inUse(m.spans) {
-			// Nobody is left to tell.
-			_ = m.source.Unmap(mem)
-		}
-	}
-}
-
-// inUse says whether c holds a live block. For a heap that is gone, when
-// nobody changes anything any more.
-func (c *chunk) inUse(spans *spanMap) bool {
-	if c.size-c.place.FreeBytes() != c.spanned {
-		return true
-	}
-	for off := 0; off+spanUnit <= len(c.mem) && c.nspans > 0; off += spanUnit {
-		place := spans.place(c.addr() + uintptr(off))
-		if place == nil || place.Load() == nil {
-			continue
-		}
-		sp := place.Load()
-		for _, r := range sp.recs[:sp.carved] {
-			if r&stateMask == stateLive || r&stateMask == statePart {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // Reset gives everything back, live or not, and leaves the heap as new but
