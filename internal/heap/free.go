@@ -101,6 +101,7 @@ func (h *Heap) freeSlot(sp *span, addr uintptr, b []byte) (err error, done bool)
 	default:
 		done = s.freeRemote(sp, i, len(b))
 		unpin(s)
+		h.wake()
 		return nil, done
 	}
 }

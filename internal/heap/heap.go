@@ -42,32 +42,33 @@ type Heap struct {
 	set    atomic.Pointer[shardSet] // what shards is unless the heap is paused; nil: not shared out
 
 	cfg     Config
+	ticking atomic.Bool   // a tick is on its way; changed only under mu
 	refused atomic.Uint64 // frees that were not frees
 	damaged atomic.Uint64 // damage that guards found
 	debug   *debugger     // nil but in debug mode
 	sampler *sampler      // nil but with a sampled guard
 
-	mu        sync.Mutex
-	closed    bool
-	timer     bool // a tick is on its way
-	chunks    []*chunk
-	fits      tourney
-	last      *chunk                   // the one that placed the last block; fits does not know what it has
-	mapped    int                      // bytes of all chunks
-	peak      int                      // most of mapped
-	nempty    int                      // chunks without a block
-	low       int                      // least of nempty since the last tick
-	high      int                      // most bytes live when there was no room, fading
-	reclaimed uint64                   // malloced at the last reclaim
-	solo      int                      // blocks of up to maxSlot placed before the heap is shared out
-	spare     *[classes]*span          // lists of spans that are placed nowhere; nil before the heap is shared out
-	wait      *[classes - small]uint32 // blocks to place one by one before the next span of a class above maxSmall
-	parts     map[uintptr]*part        // slots in state part, by address
-	lent      *chunk                   // where the last Borrow is that no slot serves; until the next block is placed
-	dead      [][]byte                 // mappings that unlock gives back
-	stuck     [][]byte                 // mappings that the source would not take back, for another try
-	leave     int                      // bytes of both, which still count towards the limit
-	maps      *mappings                // all of them
+	mu                  sync.Mutex
+	closed              bool
+	chunks              []*chunk
+	fits                tourney
+	last                *chunk                   // the one that placed the last block; fits does not know what it has
+	mapped              int                      // bytes of all chunks
+	peak                int                      // most of mapped
+	nempty              int                      // chunks without a block
+	low                 int                      // least of nempty since the last tick
+	high                int                      // most bytes live when there was no room, fading
+	ticked, tickedFreed uint64                   // the totals at the last tick
+	reclaimed           uint64                   // malloced at the last reclaim
+	solo                int                      // blocks of up to maxSlot placed before the heap is shared out
+	spare               *[classes]*span          // lists of spans that are placed nowhere; nil before the heap is shared out
+	wait                *[classes - small]uint32 // blocks to place one by one before the next span of a class above maxSmall
+	parts               map[uintptr]*part        // slots in state part, by address
+	lent                *chunk                   // where the last Borrow is that no slot serves; until the next block is placed
+	dead                [][]byte                 // mappings that unlock gives back
+	stuck               [][]byte                 // mappings that the source would not take back, for another try
+	leave               int                      // bytes of both, which still count towards the limit
+	maps                *mappings                // all of them
 
 	// Bytes requested and given back under mu: large blocks, and small ones
 	// before the heap is shared out.
@@ -263,6 +264,7 @@ func (h *Heap) filed(s *shard, sp *span) bool {
 	if full {
 		h.releaseIdle()
 	}
+	h.wake()
 	return true
 }
 

@@ -87,6 +87,7 @@ func (h *Heap) placeSpan(class int) (*span, error) {
 		}
 		place.Store(sp)
 	}
+	h.arm()
 	c.nspans++
 	c.spanned += sp.bytes()
 	return sp, nil

@@ -29,10 +29,14 @@ func (h *Heap) reclaimWorthwhile() bool {
 	if h.set.Load() == nil {
 		return false
 	}
+	total, _ := h.totals()
+	return total-h.reclaimed >= uint64(min(h.mapped/2, maxChunk)) && h.slack()
+}
+
+// slack says whether much of the mapped memory is neither in use nor free in the
+// chunks. Under mu.
+func (h *Heap) slack() bool {
 	total, freed := h.totals()
-	if total-h.reclaimed < uint64(min(h.mapped/2, maxChunk)) {
-		return false
-	}
 	free := 0
 	for _, c := range h.chunks {
 		if c != nil {
@@ -109,12 +113,22 @@ const tickPeriod = 250 * time.Millisecond
 
 // arm starts the clock of the trimming policy. Under mu.
 func (h *Heap) arm() {
-	if h.timer || h.closed {
+	if h.ticking.Load() || h.closed {
 		return
 	}
-	h.timer = true
+	h.ticking.Store(true)
 	h.low = h.nempty
 	time.AfterFunc(tickPeriod, h.tick)
+}
+
+// wake starts the clock after a free that touched no chunk: the last slots of a
+// load are freed without a lock, and maybe where nobody allocates any more.
+func (h *Heap) wake() {
+	if !h.ticking.Load() {
+		h.mu.Lock()
+		h.arm()
+		h.mu.Unlock()
+	}
 }
 
 // tick unmaps the chunks that nobody needed during the last period, but one:
@@ -122,14 +136,19 @@ func (h *Heap) arm() {
 // give it comes back.
 func (h *Heap) tick() {
 	h.mu.Lock()
-	h.timer = false
+	h.ticking.Store(false)
 	if !h.closed {
 		held := h.debugTick()
 		low := h.low
 		h.high -= h.high / 8
-		h.reclaim()
+		total, freed := h.totals()
+		quiet := total == h.ticked && freed == h.tickedFreed
+		h.ticked, h.tickedFreed = total, freed
+		if quiet || h.slack() {
+			h.reclaim()
+		}
 		dropped := h.dropEmpty(max(1, h.nempty-low))
-		if dropped > 0 || h.nempty > 1 || held {
+		if !quiet || dropped > 0 || h.nempty > 1 || held {
 			h.arm()
 		}
 	}

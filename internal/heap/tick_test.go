@@ -1,0 +1,47 @@
+package heap
+
+import (
+	"testing"
+	"time"
+)
+
+// TestDrainIsNoticed: memory goes back by itself also when the last blocks are
+// slots, which are freed without touching a chunk, by goroutines that allocate
+// nothing, long after the last allocation.
+func TestDrainIsNoticed(t *testing.T) {
+	for _, n := range []int{64, 3000, 16 << 10} {
+		h := newHeap(1 << 20)
+		var blocks [][]byte
+		for held := 0; held < 16<<20; held += n {
+			blocks = append(blocks, mustMalloc(t, h, n))
+		}
+		for h.ticking.Load() { // nothing happens, so the clock stops
+			time.Sleep(tickPeriod / 5)
+		}
+		done := make(chan bool)
+		for w := range 4 {
+			go func() {
+				ok := true
+				for i := w; i < len(blocks); i += 4 {
+					ok = h.Free(blocks[i]) && ok
+				}
+				done <- ok
+			}()
+		}
+		for range 4 {
+			if !<-done {
+				t.Fatal("refused")
+			}
+		}
+		deadline := time.Now().Add(20 * tickPeriod)
+		for h.Stats().Chunks > 1 && time.Now().Before(deadline) {
+			time.Sleep(tickPeriod / 5)
+		}
+		if s := h.Stats(); s.Chunks > 1 || s.Live != 0 {
+			t.Errorf("blocks of %d bytes: %+v", n, s)
+		}
+		if err := h.Verify(); err != nil {
+			t.Error(err)
+		}
+	}
+}
