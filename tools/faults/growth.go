@@ -56,7 +56,7 @@ var heapFaults = []fault{
 	{name: "spans not reclaimed", file: "reclaim.go", from: "\t\th.dropSpans(s.takeIdle(true))\n", to: ""},
 	{name: "span taken over without its owner", file: "reclaim.go", from: "\t\t\tsp.owner.Store(s)\n", to: ""},
 	{name: "nothing trimmed by itself", file: "reclaim.go", from: "h.dropEmpty(max(1, h.nempty-low))", to: "h.dropEmpty(max(h.nempty, low))"},
-	{name: "a free elsewhere does not start the clock", file: "free.go", from: "\t\th.wake()\n", to: ""},
+	{name: "free of a slot does not start the clock", file: "reclaim.go", from: "\tif !h.ticking.Load() {\n\t\th.mu.Lock()", to: "\tif h.closed {\n\t\th.mu.Lock()"},
 	{name: "count of empty chunks not restored", file: "reclaim.go", from: "\th.nempty--\n", to: ""},
 	{name: "Reset leaves bytes live", file: "reclaim.go", from: "\th.freed = h.malloced\n", to: ""},
 	{name: "borrow counts", file: "heap.go", from: "\t\th.malloced -= uint64(n)\n", to: ""},
