@@ -42,9 +42,9 @@
 // # Who may touch what
 //
 //   - A shard and the plain fields of its spans: the goroutine that is pinned to
-//     the shard's P, or whoever holds mu while the heap is paused. To pause it,
-//     an empty set of shards is published and a barrier waits for those who
-//     still use the old one.
+//     the shard's P or in a section on it (section_runtime.go), or whoever holds
+//     mu while the heap is paused. To pause it, an empty set of shards is
+//     published and a barrier waits for those who still use the old one.
 //   - Records, bitmaps and the stack of a span: everybody, as span.go says.
 //   - All else in a Heap: the holder of mu, for which nobody waits while pinned.
 //     Chunks are unmapped and the user's function is called after mu is released.
@@ -76,8 +76,8 @@
 // # Assumptions about the runtime
 //
 // DESIGN.md numbers them; here they are 1 (pinning), 2 (the barrier), 3 (counters
-// read by others) and 5 (the Go heap does not move). The portable form in
-// pin_portable.go needs none of the first three: under the race detector, with
-// the tag gomem_portable and on 32-bit systems a shard has a mutex, and a free
-// locks the shard that owns the span.
+// read by others), 5 (the Go heap does not move), 11 (sections) and 12 (where the
+// P is). The portable form in pin_portable.go needs only 5: under the race
+// detector, with the tag gomem_portable and on 32-bit systems a shard has a mutex,
+// and a free locks the shard that owns the span.
 package heap

@@ -10,6 +10,11 @@ func (h *Heap) freeSlow(b []byte) bool {
 	return h.reported(h.tryFree(b))
 }
 
+// freeLarge is Free for what starts where no span is.
+func (h *Heap) freeLarge(b []byte) bool {
+	return h.reported(h.freeBlock(b))
+}
+
 // reported tells the policy of a refused free.
 func (h *Heap) reported(err error) bool {
 	if err != nil && h.cfg.Misuse != nil {

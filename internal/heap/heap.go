@@ -37,7 +37,7 @@ type Config struct {
 type Heap struct {
 	// What the fast paths read; changed only under mu.
 	shards unsafe.Pointer // *shardSet; noShards: not shared out, or paused
-	spans  atomic.Pointer[spanMap]
+	spans  ref[spanMap]
 	table  atomic.Pointer[table]
 	set    atomic.Pointer[shardSet] // what shards is unless the heap is paused; nil: not shared out
 
@@ -103,23 +103,25 @@ func (h *Heap) Init(cfg Config) {
 // Malloc returns n bytes with cap == len, not zeroed, aligned to 16 bytes
 // unless the placement is byte-exact; empty if n is 0, and nil if TryMalloc
 // would fail.
+//
+//go:nosplit
 func (h *Heap) Malloc(n int) []byte {
 	if uint(n-1) < maxSlot && h != nil {
 		c := classOf[uint(n+slotAlign-1)/slotAlign]
-		s := h.pin()
+		s := h.enter(here())
 		if sp := s.cur[c&127]; sp.head != noSlot {
 			b := sp.take(n)
 			s.malloced += uint64(n)
-			unpin(s)
+			leave(s)
 			return b
 		}
-		unpin(s)
+		leave(s)
 	}
-	return h.mallocSlow(n)
+	return h.mallocAny(n)
 }
 
-// mallocSlow is TryMalloc for those who do not ask for the reason.
-func (h *Heap) mallocSlow(n int) []byte {
+// mallocAny is TryMalloc for those who do not ask for the reason.
+func (h *Heap) mallocAny(n int) []byte {
 	b, err := h.TryMalloc(n)
 	if err != nil {
 		return nil
@@ -214,11 +216,14 @@ func (s *shard) takeFor(n, c int) []byte {
 
 // Free gives back b, a block or any part of one, and returns true. It returns
 // false, and nothing has changed, if b is not live memory of this heap.
+//
+//go:nosplit
 func (h *Heap) Free(b []byte) bool {
 	addr := uintptr(unsafe.Pointer(unsafe.SliceData(b)))
 	if h == nil {
 		return false
 	}
+	at := here()
 	m := h.spans.Load()
 	r := &m.regions[addr>>regionShift&m.mask]
 	if r.number != addr>>regionShift {
@@ -226,9 +231,9 @@ func (h *Heap) Free(b []byte) bool {
 	}
 	sp := r.places[addr>>spanShift%regionSpans].Load()
 	if sp == nil {
-		return h.reported(h.freeBlock(b))
+		return h.freeLarge(b)
 	}
-	s := h.pinFor(sp)
+	s := h.enterFor(sp, at)
 	if sp.owner.Load() == s {
 		off := addr - uintptr(sp.base)
 		i, within := sp.slot(uint32(off))
@@ -238,20 +243,21 @@ func (h *Heap) Free(b []byte) bool {
 				sp.give(i)
 				s.freed += uint64(len(b))
 				if (was == noSlot || sp.used == 0) && sp.where != isCur {
+					keep(s)
 					return h.filed(s, sp)
 				}
-				unpin(s)
+				leave(s)
 				return true
 			}
 			if sp.class < small && len(b) > 0 {
 				sp.recs[i] = stateLive | within // the tail: from now on the slot is that much shorter
 				s.freed += uint64(len(b))
-				unpin(s)
+				leave(s)
 				return true
 			}
 		}
 	}
-	unpin(s)
+	leave(s)
 	return h.freeSlow(b)
 }
 
@@ -278,31 +284,33 @@ func (h *Heap) spanAt(addr uintptr) *span {
 
 // Borrow returns n bytes that are free now and stay so until the next
 // allocation from the heap by anyone; nothing is taken. nil as Malloc.
+//
+//go:nosplit
 func (h *Heap) Borrow(n int) []byte {
 	if uint(n-1) < maxSlot && h != nil {
 		c := classOf[uint(n+slotAlign-1)/slotAlign]
-		s := h.pin()
+		s := h.enter(here())
 		if sp := s.cur[c&127]; sp.head != noSlot {
 			// Safety: the head is a slot of the span, of n bytes or more.
 			b := (*[maxSlot]byte)(unsafe.Add(sp.base, sp.head*sp.size))[:n:n]
 			s.lent, s.lentAt = int(c)+1, s.malloced
-			unpin(s)
+			leave(s)
 			return b
 		}
-		unpin(s)
-	}
-	if n <= 0 || n > math.MaxInt-1<<30 || h == nil {
-		return h.Malloc(n)
-	}
-	if h.debug != nil {
-		return h.debugBorrow(n)
+		leave(s)
 	}
 	return h.borrowSlow(n)
 }
 
-// borrowSlow lends from a chunk. So that the next small borrow is a fast one it
-// also takes a slot and frees it.
+// borrowSlow lends what no current span has: from a chunk. So that the next
+// small borrow is a fast one it also takes a slot and frees it.
 func (h *Heap) borrowSlow(n int) []byte {
+	switch {
+	case n <= 0 || n > math.MaxInt-1<<30 || h == nil:
+		return h.Malloc(n)
+	case h.debug != nil:
+		return h.debugBorrow(n)
+	}
 	if n <= maxSlot && h.cfg.Spans {
 		if !h.Free(h.Malloc(n)) {
 			return nil

@@ -5,6 +5,7 @@ package heap
 import (
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 )
 
@@ -43,6 +44,17 @@ func unpin(s *shard) {
 		s.Unlock()
 	}
 }
+
+// A section of the portable form is a pin.
+
+func here() unsafe.Pointer                                 { return nil }
+func (h *Heap) enter(unsafe.Pointer) *shard                { return h.pin() }
+func (h *Heap) enterFor(sp *span, _ unsafe.Pointer) *shard { return h.pinFor(sp) }
+func leave(s *shard)                                       { unpin(s) }
+func keep(*shard)                                          {}
+
+// ref is an atomic.Pointer.
+type ref[T any] struct{ atomic.Pointer[T] }
 
 // pinFor locks the shard that owns sp, so that every free is local; noShard if
 // there is none.

@@ -7,7 +7,8 @@ import (
 
 // shard is the part of a heap that one P allocates from: for each class a
 // current span and the others with free slots. Only a goroutine that is pinned
-// to the P touches it, or the holder of Heap.mu while the heap is paused.
+// to the P or in a section on it touches it, or the holder of Heap.mu while the
+// heap is paused.
 type shard struct {
 	//lint:ignore U1000 only the portable form locks
 	shardLock
@@ -45,6 +46,8 @@ var noShards shardSet
 
 // published is the set that pin looks into. A typed atomic pointer would make
 // pin too expensive to inline.
+//
+//go:nosplit
 func (h *Heap) published() *shardSet { return (*shardSet)(atomic.LoadPointer(&h.shards)) }
 
 // publish changes the set. Under mu.

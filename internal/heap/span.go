@@ -47,7 +47,7 @@ const (
 type span struct {
 	base   unsafe.Pointer // first byte; the chunk keeps it alive
 	recs   []uint32       // one per slot
-	owner  atomic.Pointer[shard]
+	owner  ref[shard]
 	head   uint32 // first free slot, or noSlot
 	used   uint32 // slots not on the free list and carved: live, queued or part
 	size   uint32 // bytes per slot
@@ -94,6 +94,8 @@ func (sp *span) place(c *chunk, off int) {
 
 // slot returns the slot that holds the byte at off of the span and how far
 // into the slot it is. The slot may lie behind the last one.
+//
+//go:nosplit
 func (sp *span) slot(off uint32) (i, within uint32) {
 	i = uint32(uint64(off) * uint64(sp.magic) >> 35)
 	return i, off - i*sp.size
@@ -110,11 +112,11 @@ func (sp *span) full() bool {
 	return sp.head == noSlot && int(sp.carved) == len(sp.recs)
 }
 
-// carve puts up to a page of never used slots on the free list, which must be
-// empty; false if none are left.
+// carve puts up to 64 never used slots on the free list, which must be empty;
+// false if none are left.
 func (sp *span) carve() bool {
 	from := sp.carved
-	to := min(from+max(1, 4096/sp.size), uint32(len(sp.recs)))
+	to := min(from+64, uint32(len(sp.recs)))
 	if from == to {
 		return false
 	}
@@ -127,6 +129,8 @@ func (sp *span) carve() bool {
 }
 
 // take pops a free slot, which must exist, for n bytes, at most maxSlot.
+//
+//go:nosplit
 func (sp *span) take(n int) []byte {
 	i := sp.head
 	rec := &sp.recs[i]
@@ -138,6 +142,8 @@ func (sp *span) take(n int) []byte {
 }
 
 // give puts slot i back on the free list.
+//
+//go:nosplit
 func (sp *span) give(i uint32) {
 	sp.recs[i] = sp.head
 	sp.head = i

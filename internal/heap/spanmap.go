@@ -1,7 +1,5 @@
 package heap
 
-import "sync/atomic"
-
 // spanMap finds the span that takes an address, in two steps: the region of
 // the address space, by open addressing, and the place in it. Spans are aligned
 // to their size, so no two take the same place. A map is immutable but for the
@@ -13,7 +11,7 @@ type spanMap struct {
 
 type region struct {
 	number uintptr // address >> regionShift
-	places *[regionSpans]atomic.Pointer[span]
+	places *[regionSpans]ref[span]
 }
 
 const (
@@ -51,7 +49,7 @@ func (m *spanMap) find(number uintptr) *region {
 }
 
 // place returns the place of addr, nil if its region is unknown.
-func (m *spanMap) place(addr uintptr) *atomic.Pointer[span] {
+func (m *spanMap) place(addr uintptr) *ref[span] {
 	r := m.find(addr >> regionShift)
 	if r.places == nil {
 		return nil
@@ -62,7 +60,7 @@ func (m *spanMap) place(addr uintptr) *atomic.Pointer[span] {
 // with returns a map that also has the region of addr, without the regions
 // that hold no span any more.
 func (m *spanMap) with(addr uintptr) *spanMap {
-	all := []region{{addr >> regionShift, new([regionSpans]atomic.Pointer[span])}}
+	all := []region{{addr >> regionShift, new([regionSpans]ref[span])}}
 	for _, r := range m.regions {
 		if r.used() {
 			all = append(all, r)
