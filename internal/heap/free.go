@@ -10,6 +10,31 @@ func (h *Heap) freeSlow(b []byte) bool {
 	return h.reported(h.tryFree(b))
 }
 
+// freeForeign is Free for what starts in a span that s, the shard of the P,
+// does not own. It begins in the section of its caller.
+//
+//go:nosplit
+func (h *Heap) freeForeign(s *shard, sp *span, b []byte) bool {
+	off := uintptr(unsafe.Pointer(unsafe.SliceData(b))) - uintptr(sp.base)
+	i, within := sp.slot(uint32(off))
+	// Once the slot is queued the owner may take it in and give the span back
+	// before this goroutine comes to announce it.
+	owner := sp.owner.Load()
+	if s == noShard || owner == nil || within != 0 || off >= uintptr(len(sp.recs))*uintptr(sp.size) || !s.queue(sp, i, len(b)) {
+		leave(s)
+		return h.freeSlow(b)
+	}
+	if atomic.LoadUint32(&sp.notified) == 0 {
+		keep(s)
+		owner.announce(sp)
+		unpin(s)
+	} else {
+		leave(s)
+	}
+	h.wake()
+	return true
+}
+
 // freeLarge is Free for what starts where no span is.
 func (h *Heap) freeLarge(b []byte) bool {
 	return h.reported(h.freeBlock(b))
@@ -104,7 +129,10 @@ func (h *Heap) freeSlot(sp *span, addr uintptr, b []byte) (err error, done bool)
 		return nil, true
 
 	default:
-		done = s.freeRemote(sp, i, len(b))
+		owner := sp.owner.Load()
+		if done = s.queue(sp, i, len(b)); done {
+			owner.announce(sp)
+		}
 		unpin(s)
 		h.wake()
 		return nil, done
@@ -212,6 +240,6 @@ func (s *shard) releasePart(sp *span, i uint32, local bool) {
 		return
 	}
 	atomic.StoreUint32(&sp.recs[i], stateQueue)
-	sp.bits[i/32].Or(1 << (i % 32))
+	atomic.OrUint32(&sp.bits[i/32], 1<<(i%32))
 	sp.owner.Load().announce(sp)
 }

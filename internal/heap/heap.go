@@ -234,27 +234,28 @@ func (h *Heap) Free(b []byte) bool {
 		return h.freeLarge(b)
 	}
 	s := h.enterFor(sp, at)
-	if sp.owner.Load() == s {
-		off := addr - uintptr(sp.base)
-		i, within := sp.slot(uint32(off))
-		if i < uint32(len(sp.recs)) && int(int32(sp.recs[i]^stateLive))-int(within) == len(b) {
-			if within == 0 {
-				was := sp.head
-				sp.give(i)
-				s.freed += uint64(len(b))
-				if (was == noSlot || sp.used == 0) && sp.where != isCur {
-					keep(s)
-					return h.filed(s, sp)
-				}
-				leave(s)
-				return true
+	if sp.owner.Load() != s {
+		return h.freeForeign(s, sp, b)
+	}
+	off := addr - uintptr(sp.base)
+	i, within := sp.slot(uint32(off))
+	if i < uint32(len(sp.recs)) && int(int32(sp.recs[i]^stateLive))-int(within) == len(b) {
+		if within == 0 {
+			was := sp.head
+			sp.give(i)
+			s.freed += uint64(len(b))
+			if (was == noSlot || sp.used == 0) && sp.where != isCur {
+				keep(s)
+				return h.filed(s, sp)
 			}
-			if sp.class < small && len(b) > 0 {
-				sp.recs[i] = stateLive | within // the tail: from now on the slot is that much shorter
-				s.freed += uint64(len(b))
-				leave(s)
-				return true
-			}
+			leave(s)
+			return true
+		}
+		if sp.class < small && len(b) > 0 {
+			sp.recs[i] = stateLive | within // the tail: from now on the slot is that much shorter
+			s.freed += uint64(len(b))
+			leave(s)
+			return true
 		}
 	}
 	leave(s)

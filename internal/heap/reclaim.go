@@ -125,10 +125,14 @@ func (h *Heap) arm() {
 // load are freed without a lock, and maybe where nobody allocates any more.
 func (h *Heap) wake() {
 	if !h.ticking.Load() {
-		h.mu.Lock()
-		h.arm()
-		h.mu.Unlock()
+		h.startClock()
 	}
+}
+
+func (h *Heap) startClock() {
+	h.mu.Lock()
+	h.arm()
+	h.mu.Unlock()
 }
 
 // tick unmaps the chunks that nobody needed during the last period, but one:

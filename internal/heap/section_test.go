@@ -104,10 +104,11 @@ func TestSections(t *testing.T) {
 		t.Skip("knows no other calls")
 	}
 	const pkg = "github.com/gomem-go/gomem/internal/heap."
-	// Each of these ends the section, or the program.
+	// Each of these is called where the section has ended, or ends the program.
 	ends := []string{
 		pkg + "(*Heap).TryMalloc", pkg + "(*Heap).mallocAny", pkg + "(*Heap).borrowSlow", pkg + "(*Heap).freeSlow",
 		pkg + "(*Heap).freeLarge", pkg + "(*Heap).freeBlock", pkg + "(*Heap).reported", pkg + "(*Heap).filed",
+		pkg + "(*shard).announce", pkg + "unpin", "runtime.procUnpin", pkg + "(*Heap).wake", pkg + "(*Heap).startClock",
 		"runtime.panicBounds",
 	}
 	marked := markedNosplit(t)

@@ -142,7 +142,7 @@ func (s *shard) drain() {
 		next := sp.remote
 		sp.remote = nil
 		// From here on the next remote free announces the span again.
-		sp.notified.Store(0)
+		atomic.StoreUint32(&sp.notified, 0)
 		switch owner := sp.owner.Load(); owner {
 		case s:
 			s.collect(sp)
@@ -158,10 +158,10 @@ func (s *shard) drain() {
 func (s *shard) collect(sp *span) {
 	took := false
 	for w := range sp.bits {
-		if sp.bits[w].Load() == 0 {
+		if atomic.LoadUint32(&sp.bits[w]) == 0 {
 			continue
 		}
-		for bits := sp.bits[w].Swap(0); bits != 0; bits &= bits - 1 {
+		for bits := atomic.SwapUint32(&sp.bits[w], 0); bits != 0; bits &= bits - 1 {
 			i := uint32(w*32 + trailingZeros(bits))
 			if atomic.LoadUint32(&sp.recs[i])&stateMask == stateQueue {
 				sp.give(i)
@@ -178,7 +178,7 @@ func (s *shard) collect(sp *span) {
 
 // announce puts sp on the stack of spans to drain, once.
 func (s *shard) announce(sp *span) {
-	if sp.notified.Load() != 0 || sp.notified.Swap(1) != 0 {
+	if atomic.LoadUint32(&sp.notified) != 0 || atomic.SwapUint32(&sp.notified, 1) != 0 {
 		return
 	}
 	for {
@@ -190,21 +190,20 @@ func (s *shard) announce(sp *span) {
 	}
 }
 
-// freeRemote frees the whole slot i of n bytes in a span of another shard;
-// false if the slot is not live with that length. s takes the account.
-func (s *shard) freeRemote(sp *span, i uint32, n int) bool {
-	// Once the slot is queued the owner may take it in and give the span back
-	// before this goroutine comes to announce it.
-	owner := sp.owner.Load()
-	if !atomic.CompareAndSwapUint32(&sp.recs[i], stateLive|uint32(n), stateQueue) {
+// queue frees the whole slot i of n bytes in a span of another shard, for its
+// owner to take in; false if the slot is not live with that length. s takes the
+// account.
+//
+//go:nosplit
+func (s *shard) queue(sp *span, i uint32, n int) bool {
+	if uint(n-1) >= maxSlot || !atomic.CompareAndSwapUint32(&sp.recs[i], stateLive|uint32(n), stateQueue) {
 		return false
 	}
 	bit := uint32(1) << (i % 32)
-	if sp.bits[i/32].Or(bit)&bit != 0 {
+	if atomic.OrUint32(&sp.bits[i/32], bit)&bit != 0 {
 		s.raced++ // somebody queued it, and the owner freed it, at once
 	}
 	s.freed += uint64(n)
-	owner.announce(sp)
 	return true
 }
 

@@ -1,7 +1,6 @@
 package heap
 
 import (
-	"sync/atomic"
 	"unsafe"
 )
 
@@ -62,9 +61,9 @@ type span struct {
 
 	// Written by others than the owner; on a line of its own.
 	_        [64]byte
-	notified atomic.Uint32 // 1 while the span is on its owner's remote stack
-	remote   *span         // next on that stack
-	bits     []atomic.Uint32
+	notified uint32 // 1 while the span is on its owner's remote stack
+	remote   *span  // next on that stack
+	bits     []uint32
 }
 
 // exhausted stands for "no span yet" as the current span of a class, so that
@@ -76,7 +75,7 @@ func newSpan(class int) *span {
 	slots := uint32(spanBytes[class]) / size
 	return &span{
 		recs:  make([]uint32, slots),
-		bits:  make([]atomic.Uint32, (slots+31)/32),
+		bits:  make([]uint32, (slots+31)/32),
 		size:  size,
 		magic: uint32((1<<35 + uint64(size) - 1) / uint64(size)),
 		class: uint8(class),

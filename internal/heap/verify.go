@@ -2,6 +2,7 @@ package heap
 
 import (
 	"fmt"
+	"sync/atomic"
 )
 
 // Verify checks every invariant of the heap and returns the first that does
@@ -159,13 +160,13 @@ func (sp *span) verify() error {
 		return fmt.Errorf("%d used and %d free of %d carved slots", sp.used, n, sp.carved)
 	}
 	for i, r := range sp.recs[:sp.carved] {
-		queued := sp.bits[i/32].Load()>>(i%32)&1 == 1
+		queued := atomic.LoadUint32(&sp.bits[i/32])>>(i%32)&1 == 1
 		switch {
 		case free[i]:
 		case r&stateMask == stateFree:
 			return fmt.Errorf("slot %d is free and not on the list", i)
 		case r&stateMask == stateQueue:
-			if !queued || sp.notified.Load() == 0 {
+			if !queued || atomic.LoadUint32(&sp.notified) == 0 {
 				return fmt.Errorf("slot %d is queued, but nobody will know", i)
 			}
 		case r&^stateMask == 0 || r&^stateMask > sp.size:
