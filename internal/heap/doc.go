@@ -23,8 +23,8 @@
 //	  | no room: take back what shards do not need, then grow, reclaim.go
 //	backing.Source, one mapping for each chunk
 //
-// A free goes by the address. Two loads find the span that takes it, if one does
-// (spanmap.go); otherwise a hash table finds the chunk (chunk.go). Then:
+// A free goes by the address. Its middle bits are enough to guess the span that
+// takes it, if one does (spanmap.go); otherwise a hash table finds the chunk (chunk.go). Then:
 //
 //	whole slot, own span        onto the span's list; nothing is atomic
 //	whole slot, another's span  live -> queued by compare-and-swap, a bit in the

@@ -11,16 +11,20 @@ func (h *Heap) freeSlow(b []byte) bool {
 }
 
 // freeForeign is Free for what starts in a span that s, the shard of the P,
-// does not own. It begins in the section of its caller.
+// does not own, if it does. It begins in the section of its caller.
 //
 //go:nosplit
 func (h *Heap) freeForeign(s *shard, sp *span, b []byte) bool {
+	if sp == exhausted {
+		leave(s)
+		return h.freeLarge(b)
+	}
 	off := uintptr(unsafe.Pointer(unsafe.SliceData(b))) - uintptr(sp.base)
 	i, within := sp.slot(uint32(off))
 	// Once the slot is queued the owner may take it in and give the span back
 	// before this goroutine comes to announce it.
 	owner := sp.owner.Load()
-	if s == noShard || owner == nil || within != 0 || off >= uintptr(len(sp.recs))*uintptr(sp.size) || !s.queue(sp, i, len(b)) {
+	if s == noShard || owner == nil || within != 0 || off >= uintptr(sp.limit) || !s.queue(sp, i, len(b)) {
 		leave(s)
 		return h.freeSlow(b)
 	}
@@ -35,8 +39,11 @@ func (h *Heap) freeForeign(s *shard, sp *span, b []byte) bool {
 	return true
 }
 
-// freeLarge is Free for what starts where no span is.
+// freeLarge is Free for what probably starts where no span is.
 func (h *Heap) freeLarge(b []byte) bool {
+	if !h.cfg.Spans || len(b) == 0 || h.spanAt(uintptr(unsafe.Pointer(unsafe.SliceData(b)))) != nil {
+		return h.freeSlow(b)
+	}
 	return h.reported(h.freeBlock(b))
 }
 

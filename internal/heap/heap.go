@@ -224,22 +224,14 @@ func (h *Heap) Free(b []byte) bool {
 		return false
 	}
 	at := here()
-	m := h.spans.Load()
-	r := &m.regions[addr>>regionShift&m.mask]
-	if r.number != addr>>regionShift {
-		return h.freeSlow(b)
-	}
-	sp := r.places[addr>>spanShift%regionSpans].Load()
-	if sp == nil {
-		return h.freeLarge(b)
-	}
+	sp := h.spans.Load().guess(addr)
 	s := h.enterFor(sp, at)
 	if sp.owner.Load() != s {
 		return h.freeForeign(s, sp, b)
 	}
 	off := addr - uintptr(sp.base)
 	i, within := sp.slot(uint32(off))
-	if i < uint32(len(sp.recs)) && int(int32(sp.recs[i]^stateLive))-int(within) == len(b) {
+	if off < uintptr(sp.limit) && int(int32(sp.recs[i]^stateLive))-int(within) == len(b) {
 		if within == 0 {
 			was := sp.head
 			sp.give(i)

@@ -79,13 +79,11 @@ func (h *Heap) placeSpan(class int) (*span, error) {
 	sp.place(c, off)
 	for i := range sp.units() {
 		at := uintptr(sp.base) + uintptr(i*spanUnit)
-		place := h.spans.Load().place(at)
-		if place == nil {
+		if h.spans.Load().place(at) == nil {
 			h.spans.Store(h.spans.Load().with(at))
 			h.maps.spans = h.spans.Load()
-			place = h.spans.Load().place(at)
 		}
-		place.Store(sp)
+		h.spans.Load().put(at, sp)
 	}
 	h.arm()
 	c.nspans++
@@ -96,7 +94,7 @@ func (h *Heap) placeSpan(class int) (*span, error) {
 // removeSpan has nobody find sp any more. Under mu.
 func (h *Heap) removeSpan(sp *span) {
 	for i := range sp.units() {
-		h.spans.Load().place(uintptr(sp.base) + uintptr(i*spanUnit)).Store(nil)
+		h.spans.Load().remove(uintptr(sp.base)+uintptr(i*spanUnit), sp)
 	}
 	sp.chunk.nspans--
 	sp.chunk.spanned -= sp.bytes()

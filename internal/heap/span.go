@@ -51,6 +51,7 @@ type span struct {
 	used   uint32 // slots not on the free list and carved: live, queued or part
 	size   uint32 // bytes per slot
 	magic  uint32 // ceil(2^35/size): i = offset*magic>>35 for offset < maxSpan
+	limit  uint32 // bytes of all slots
 	carved uint32 // slots below this have been on the free list at least once
 	where  uint8
 	class  uint8
@@ -77,6 +78,7 @@ func newSpan(class int) *span {
 		recs:  make([]uint32, slots),
 		bits:  make([]uint32, (slots+31)/32),
 		size:  size,
+		limit: slots * size,
 		magic: uint32((1<<35 + uint64(size) - 1) / uint64(size)),
 		class: uint8(class),
 	}

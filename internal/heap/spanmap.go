@@ -1,12 +1,15 @@
 package heap
 
-// spanMap finds the span that takes an address, in two steps: the region of
-// the address space, by open addressing, and the place in it. Spans are aligned
-// to their size, so no two take the same place. A map is immutable but for the
-// places; a new region makes a new map.
+// spanMap finds the span that takes an address. A first guess is by the low bits
+// of the place's number alone; who asks checks that the span is the right one.
+// What it does not find is found in two steps: the region of the address space,
+// by open addressing, and the place in it. Spans are aligned to spanUnit, so no
+// two take the same place. A map is immutable but for the places and guesses; a
+// new region makes a new map.
 type spanMap struct {
-	mask    uintptr // number of entries less one
+	mask    uintptr // number of entries of regions less one
 	regions []region
+	guesses []ref[span] // a power of two, twice as many as places
 }
 
 type region struct {
@@ -28,14 +31,48 @@ func newSpanMap(all []region) *spanMap {
 	for size < 4*len(all) {
 		size *= 2
 	}
-	m := &spanMap{mask: uintptr(size - 1), regions: make([]region, size)}
+	m := &spanMap{uintptr(size - 1), make([]region, size), make([]ref[span], size/2*regionSpans)}
+	for i := range m.guesses {
+		m.guesses[i].Store(exhausted)
+	}
 	for i := range m.regions {
 		m.regions[i].number = ^uintptr(0)
 	}
 	for _, r := range all {
 		*m.find(r.number) = r
+		for i := range r.places {
+			if sp := r.places[i].Load(); sp != nil {
+				m.guessed(r.number<<regionShift + uintptr(i)<<spanShift).Store(sp)
+			}
+		}
 	}
 	return m
+}
+
+// guessed returns where the guess for addr is.
+//
+//go:nosplit
+func (m *spanMap) guessed(addr uintptr) *ref[span] {
+	return &m.guesses[addr>>spanShift&uintptr(len(m.guesses)-1)]
+}
+
+// guess returns a span that may take addr; exhausted if it knows none.
+//
+//go:nosplit
+func (m *spanMap) guess(addr uintptr) *span { return m.guessed(addr).Load() }
+
+// put has sp take the place of addr, whose region is known. Under mu.
+func (m *spanMap) put(addr uintptr, sp *span) {
+	m.place(addr).Store(sp)
+	m.guessed(addr).Store(sp)
+}
+
+// remove has nobody take the place of addr, which sp took. Under mu.
+func (m *spanMap) remove(addr uintptr, sp *span) {
+	m.place(addr).Store(nil)
+	if g := m.guessed(addr); g.Load() == sp {
+		g.Store(exhausted)
+	}
 }
 
 // find returns the entry of the region, or the free one where it belongs.

@@ -48,6 +48,11 @@ func (h *Heap) verify() error {
 			return fmt.Errorf("heap: chunk %d: %w", i, err)
 		}
 	}
+	for i := range h.spans.Load().guesses {
+		if sp := h.spans.Load().guesses[i].Load(); sp != exhausted && !spans[sp] {
+			return fmt.Errorf("heap: guess %d is a span that is none: %v", i, sp)
+		}
+	}
 	if mapped != h.mapped || empty != h.nempty {
 		return fmt.Errorf("heap: %d bytes mapped and %d chunks empty, counted %d and %d", mapped, empty, h.mapped, h.nempty)
 	}

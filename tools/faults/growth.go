@@ -24,6 +24,8 @@ var heapFaults = []fault{
 	{name: "empty span in front", file: "shard.go", from: "\t\tl.pushBack(sp)\n", to: "\t\tl.pushFront(sp)\n"},
 	{name: "free list unlinked", file: "span.go", from: "\tsp.recs[to-1] = noSlot\n", to: "\tsp.recs[to-1] = from\n"},
 	{name: "carving one too many", file: "span.go", from: "to := min(from+64, uint32(len(sp.recs)))", to: "to := min(from+64, uint32(len(sp.recs))+1)"},
+	{name: "span that is gone still guessed", file: "spanmap.go", from: "\t\tg.Store(exhausted)\n", to: "\t\tg.Store(sp)\n"},
+	{name: "span not guessed", file: "spanmap.go", from: "\tm.guessed(addr).Store(sp)\n}", to: "}"},
 	{name: "section in the shard of P 0", file: "section_runtime.go", from: "\t\t\treturn (*set)[id]\n", to: "\t\t\treturn (*set)[0]\n"},
 	{name: "section lost on the way to a pin", file: "section_runtime.go", from: "func keep(*shard) { procPin() }", to: "func keep(*shard) {}"},
 	{name: "a reused span keeps its slots", file: "span.go", from: "sp.head, sp.used, sp.carved = noSlot, 0, 0", to: "sp.head, sp.used = noSlot, 0"},
