@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gomem-go/gomem/bench/native"
 	"github.com/gomem-go/gomem/bench/rival"
@@ -39,9 +40,14 @@ func TraceName(path string) string {
 // fastest allocator.
 const turnOps = 2_000_000
 
+// warmUp is how long rounds before each turn are not counted: an allocator that
+// gave memory back while others had their turns maps it again. The C program
+// has the same.
+const warmUp = 200 * time.Millisecond
+
 // Trace replays t through the allocators named and the C variants. Each has
-// passes turns of several rounds, of which the median counts; a round before
-// each turn is not counted.
+// passes turns of several rounds, of which the median counts, after a while of
+// rounds that are not counted.
 func Trace(ctx context.Context, t *trace.Trace, names []string, variants []native.Variant, passes int) ([]Row, error) {
 	rounds := max(5, turnOps/max(len(t.Ops), 1))
 	type entry struct {
@@ -69,7 +75,9 @@ func Trace(ctx context.Context, t *trace.Trace, names []string, variants []nativ
 			// What an allocator before this one left for the collector is not
 			// for this one to pay.
 			runtime.GC()
-			r.Round(t)
+			for start := time.Now(); time.Since(start) < warmUp; {
+				r.Round(t)
+			}
 			return rival.Measure(r, t, rounds), nil
 		}})
 	}
