@@ -26,20 +26,20 @@ type Stats struct {
 
 // Stats returns the figures; other goroutines' last few operations may be
 // missing. O(chunks).
-func (h *Heap) Stats() Stats {
+func (h *Heap) Stats() (s Stats) {
 	h.mu.Lock()
-	defer h.mu.Unlock()
-	s := Stats{Backing: h.mapped + h.guards, EmptyChunks: h.nempty, Refused: h.refused.Load()}
+	s.Backing, s.EmptyChunks, s.Refused = h.mapped+h.guards, h.nempty, h.refused.Load()
 	s.PeakBacking = max(h.peak, s.Backing)
 	s.Sampled, s.Unguarded, s.Damaged = h.sampled, h.unguarded, h.damaged.Load()
-	s.Malloced, s.Freed, s.Raced = h.add(h.malloced, h.freed, h.raced)
-	s.Live = int(int64(s.Malloced - s.Freed))
 	for _, c := range h.chunks {
 		if c != nil {
 			s.Chunks++
 			s.Spans += c.nspans
 		}
 	}
+	s.Malloced, s.Freed, s.Raced = h.add(h.malloced, h.freed, h.raced)
+	s.Live = int(int64(s.Malloced - s.Freed))
+	h.mu.Unlock()
 	return s
 }
 
