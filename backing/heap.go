@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"unsafe"
+
+	"github.com/gomem-go/gomem/internal/unzeroed"
 )
 
 // pageSize is the system's page, asked for once: it cannot change.
@@ -34,7 +36,7 @@ func (heapSource) Map(size int) ([]byte, error) {
 	return mapHeap(size, func(n int) []byte { return make([]byte, n) })
 }
 
-func (heapSource) mapUnzeroed(size int) ([]byte, error) { return mapHeap(size, makeUnzeroed) }
+func (heapSource) mapUnzeroed(size int) ([]byte, error) { return mapHeap(size, unzeroed.Make[byte]) }
 
 func mapHeap(size int, alloc func(n int) []byte) ([]byte, error) {
 	if err := checkSize("make", size); err != nil {

@@ -63,7 +63,7 @@ type TLSF struct {
 	nodes   []tlsfNode // first the heads of the lists, then blocks
 	classes uint32     // number of heads: nodes[c] is the head of class c
 	spare   uint32     // first unused node, linked by next; 0 for none
-	tags    []uint32   // granule -> node; stale unless the node confirms it
+	tags    []uint32   // granule -> node; stale, and maybe no node, unless the node confirms it
 
 	lists   [16]uint64 // bit c: list c holds something
 	summary uint       // bit w: lists[w] is not zero

@@ -86,6 +86,12 @@ func BenchmarkTLSF(b *testing.B) {
 			NewTLSF(16<<20, 64)
 		}
 	})
+	b.Run("placement=tlsf/op=first-cut/size=16MiB", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			NewTLSF(16<<20, 64).Allocate(12 << 20)
+		}
+	})
 }
 
 func sizeName(n int) string {

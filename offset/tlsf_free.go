@@ -28,6 +28,9 @@ func (t *TLSF) FreeBlock(start, size int) bool {
 		return false
 	}
 	i := tags[g]
+	if uint(i) >= uint(len(nodes)) {
+		return false
+	}
 	n := &nodes[i]
 	// start+size is what the caller says; only when it is this block's end to
 	// the byte can the two words of the node agree. The size of a free block
@@ -45,8 +48,7 @@ func (t *TLSF) FreeBlock(start, size int) bool {
 	// The tag before g may be stale, but a free block that ends at g is not.
 	left := uint32(0)
 	if g > 0 {
-		k := tags[g-1]
-		if l := &nodes[k]; l.start+l.size == uint32(g)|freeBit {
+		if k := tags[g-1]; uint(k) < uint(len(nodes)) && nodes[k].start+nodes[k].size == uint32(g)|freeBit {
 			left = k
 		}
 	}
@@ -189,7 +191,9 @@ func (t *TLSF) whole(start int) (i uint32, ok bool) {
 	if g >= uint(len(t.tags)) {
 		return 0, false
 	}
-	i = t.tags[g]
+	if i = t.tags[g]; uint(i) >= uint(len(t.nodes)) {
+		return 0, false
+	}
 	n := &t.nodes[i]
 	if n.start != uint32(g) || n.size >= freeBit || n.prev&(joinLeft|joinRight|holed) != 0 {
 		return 0, false

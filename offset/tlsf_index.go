@@ -1,6 +1,10 @@
 package offset
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"github.com/gomem-go/gomem/internal/unzeroed"
+)
 
 // tlsfClass is the class of a free block of s granules: s itself below 64,
 // then 32 classes per power of two. The top six bits of s name the class, so
@@ -106,14 +110,17 @@ func (t *TLSF) dropNode(i uint32) {
 }
 
 // growTags makes room for a block that starts at granule g. Doubling keeps the
-// cost per granule constant, and a range that is never used has no table.
+// cost per granule constant, and a range that is never used has no table. Nor
+// does one have any memory in which no block begins or ends: nobody clears the
+// table, for what it says is stale anyway unless the node confirms it.
 func (t *TLSF) growTags(g uint) {
 	if g < uint(len(t.tags)) {
 		return
 	}
-	n := min(max(2*uint(len(t.tags)), g+1, 64), t.total)
-	t.tags = append(make([]uint32, 0, n), t.tags...)[:n]
-	t.starts.grow(n)
+	tags := unzeroed.Make[uint32](int(min(max(2*(g+1), 64), t.total)))
+	copy(tags, t.tags)
+	t.tags = tags
+	t.starts.grow(uint(len(tags)))
 }
 
 // growFor makes room for one more block, at granule g.

@@ -72,6 +72,25 @@ func (m *byteModel) blocks() (free []Block) {
 	return free
 }
 
+// soilTags gives each tag that nothing relies on another value: any node, or
+// none. Nobody clears the table, so all of that may be in it.
+func soilTags(t *TLSF, rng *rand.Rand) {
+	needed := make([]bool, len(t.tags))
+	for g := uint(0); g < t.total; {
+		n := t.nodes[t.tags[g]]
+		needed[g] = true
+		g += uint(n.size &^ freeBit)
+		if n.size >= freeBit && g < t.total {
+			needed[g-1] = true
+		}
+	}
+	for g := range needed {
+		if !needed[g] {
+			t.tags[g] = rng.Uint32() >> rng.IntN(32)
+		}
+	}
+}
+
 // TestTLSFModel compares random programs with the byte model: every issue,
 // every answer of Free, the free runs and the invariants after each step.
 func TestTLSFModel(t *testing.T) {
@@ -81,6 +100,7 @@ func TestTLSFModel(t *testing.T) {
 			size := granule * (1 + rng.IntN(200))
 			a, m := NewTLSF(size, granule), newByteModel(size)
 			for step := range 600 {
+				soilTags(a, rng)
 				if !tlsfModelStep(t, a, m, rng) {
 					t.Fatalf("granule %d, seed %d, step %d:\n%v", granule, seed, step, a)
 				}

@@ -41,7 +41,7 @@ func TestG23EveryTagCompiles(t *testing.T) {
 func TestG24EveryPlatformCompiles(t *testing.T) {
 	for _, platform := range platforms {
 		for _, tags := range [][]string{nil, {"enable_mmap"}, {"race"}, {"gomem_portable"}} {
-			for _, dir := range []string{"", "backing", "internal/heap", "lac", "tlsf"} {
+			for _, dir := range []string{"", "backing", "internal/heap", "internal/unzeroed", "lac", "tlsf"} {
 				complete(t, platform, tags, dir)
 			}
 		}

@@ -77,19 +77,20 @@ func readSources(t *testing.T) []source {
 // layers says, for a folder, which folders of this module the packages in it
 // may import. The longest prefix counts.
 var layers = map[string][]string{
-	".":              {"offset", "backing", "internal"},
-	"internal":       {"internal", "offset", "backing"},
-	"internal/check": {},
-	"offset":         {"offset", "internal/check"},
-	"backing":        {"backing", "internal/check"},
-	"lac":            {"lac", "backing", "internal/check"},
-	"tlsf":           {"tlsf", "offset", "backing", "internal/check"},
-	"gomemtest":      {"."},
-	"cmd":            {".", "cmd", "offset", "backing", "lac", "tlsf", "internal"},
-	"examples":       {".", "examples", "offset", "backing", "lac", "tlsf"},
-	"bench":          {".", "bench", "offset", "backing", "lac", "tlsf", "internal", "cmd"},
-	"adapter":        {".", "adapter", "offset", "backing", "lac", "tlsf"},
-	"tools":          {},
+	".":                 {"offset", "backing", "internal"},
+	"internal":          {"internal", "offset", "backing"},
+	"internal/check":    {},
+	"internal/unzeroed": {},
+	"offset":            {"offset", "internal/check", "internal/unzeroed"},
+	"backing":           {"backing", "internal/check", "internal/unzeroed"},
+	"lac":               {"lac", "backing", "internal/check"},
+	"tlsf":              {"tlsf", "offset", "backing", "internal/check"},
+	"gomemtest":         {"."},
+	"cmd":               {".", "cmd", "offset", "backing", "lac", "tlsf", "internal"},
+	"examples":          {".", "examples", "offset", "backing", "lac", "tlsf"},
+	"bench":             {".", "bench", "offset", "backing", "lac", "tlsf", "internal", "cmd"},
+	"adapter":           {".", "adapter", "offset", "backing", "lac", "tlsf"},
+	"tools":             {},
 }
 
 // testLayers says what tests may import on top of that.
