@@ -154,23 +154,16 @@ func (b *Buddy) order(size int) uint {
 // power of two that holds size and of the least block, or -1 if size is not
 // positive or no block of that power is free. O(log Size()); allocates only
 // the first page of table in a region.
-func (b *Buddy) Allocate(size int) int {
-	if size <= 0 {
-		return -1
-	}
-	k := b.order(size)
-	return b.take(size, k, k)
-}
+func (b *Buddy) Allocate(size int) int { return b.take(size, 0) }
 
 // AllocateAligned is Allocate with the first offset a multiple of align, which
 // it takes from a free block of at least align bytes. It returns -1 also if
 // align is not a power of two. O(log Size()).
 func (b *Buddy) AllocateAligned(size, align int) int {
-	if size <= 0 || align <= 0 || align&(align-1) != 0 {
+	if align <= 0 || align&(align-1) != 0 {
 		return -1
 	}
-	k := b.order(size)
-	return b.take(size, k, max(k, b.order(align)))
+	return b.take(size, b.order(align))
 }
 
 // Find returns what Allocate(size) would return and takes nothing. O(1).
@@ -187,9 +180,14 @@ func (b *Buddy) Find(size int) int {
 	return int(b.top[k]) << (b.shift & 63)
 }
 
-// take cuts a block of order k for size bytes from the low end of a free block
-// of order at least from.
-func (b *Buddy) take(size int, k, from uint) int {
+// take cuts a block for size bytes from the low end of a free block of order at
+// least from.
+func (b *Buddy) take(size int, from uint) int {
+	if size <= 0 {
+		return -1
+	}
+	k := b.order(size)
+	from = max(from, k)
 	m := b.orders >> (from & 31)
 	if m == 0 || from >= maxOrders {
 		return -1
@@ -289,44 +287,36 @@ func (b *Buddy) unlinkMore(u uint32, k uint) {
 // release makes block u of order k free and joins it with its buddies.
 func (b *Buddy) release(u uint32, k uint) {
 	b.free += 1 << ((k + b.shift) & 63)
-	orders := b.orders
+	orders := b.orders // those that still have a block
 	if b.cut.unit == u && b.cut.from == uint32(k) {
 		k = uint(b.cut.to)
 		orders &^= 1<<(k&31) - 1<<(b.cut.from&31)
 	} else {
 		b.cut.from = maxOrders
-		u, k, orders = b.join(u, k)
+	join:
+		for ; k < maxOrders && orders>>(k&31)&1 != 0; k++ {
+			if countSteps {
+				stepCount++
+			}
+			other := u ^ 1<<(k&31)
+			switch {
+			case b.top[k] == other && b.more[k] == noStart:
+				orders &^= 1 << (k & 31)
+			case b.top[k] == other:
+				b.popMore(k)
+			case b.more[k] != noStart && b.at(other).kind == kindLinked|uint32(k):
+				b.unlinkMore(other, k)
+			default:
+				break join
+			}
+			u &= other
+		}
 	}
 	if orders>>(k&31)&1 != 0 {
 		b.linkMore(k)
 	}
 	b.orders = orders | 1<<(k&31)
 	b.top[k] = u
-}
-
-// join takes the buddies of block u of order k out of the lists as long as they
-// are free too. It returns the block that they make together, and the orders
-// that still have a block.
-func (b *Buddy) join(u uint32, k uint) (uint32, uint, uint32) {
-	orders := b.orders
-	for ; k < maxOrders && orders>>(k&31)&1 != 0; k++ {
-		if countSteps {
-			stepCount++
-		}
-		other := u ^ 1<<(k&31)
-		switch {
-		case b.top[k] == other && b.more[k] == noStart:
-			orders &^= 1 << (k & 31)
-		case b.top[k] == other:
-			b.popMore(k)
-		case b.more[k] != noStart && b.at(other).kind == kindLinked|uint32(k):
-			b.unlinkMore(other, k)
-		default:
-			return u, k, orders
-		}
-		u &= other
-	}
-	return u, k, orders
 }
 
 // freeUnits makes the units [from, to) free.
