@@ -21,9 +21,9 @@ import (
 //
 // A Pool belongs to one goroutine at a time, unless made [WithLock].
 type Pool struct {
-	place *offset.TLSF
-	mem   []byte  // the mapping; nil once closed
-	base  uintptr // its address, to find the offset of a slice
+	place offset.TLSF // a value, so that its tables are one load nearer
+	mem   []byte      // the mapping; nil once closed
+	base  uintptr     // its address, to find the offset of a slice
 
 	shared bool
 	mu     sync.Mutex // held by every method if shared
@@ -74,7 +74,7 @@ func New(size int, opts ...Option) (*Pool, error) {
 		return nil, fmt.Errorf("tlsf: pool of %d bytes: %w", size, err)
 	}
 	p := &Pool{
-		place:  offset.NewTLSF(size, unit),
+		place:  *offset.NewTLSF(size, unit),
 		mem:    mem,
 		base:   address(mem),
 		src:    src,

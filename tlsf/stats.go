@@ -136,11 +136,11 @@ func (p *Pool) Close() error {
 	if err := p.src.Unmap(p.mem); err != nil {
 		return fmt.Errorf("tlsf: close: %w", err)
 	}
-	p.place, p.mem, p.base, p.closed = offset.NewTLSF(0, granule), nil, 0, true
+	p.place, p.mem, p.base, p.closed = *offset.NewTLSF(0, granule), nil, 0, true
 	return nil
 }
 
 // closedPool is a pool that never had memory.
 func closedPool() *Pool {
-	return &Pool{place: offset.NewTLSF(0, granule), src: backing.Heap(), closed: true}
+	return &Pool{place: *offset.NewTLSF(0, granule), src: backing.Heap(), closed: true}
 }
