@@ -137,20 +137,21 @@ type startSet struct {
 	upper [][]uint64
 }
 
-// grow makes room for the granules below n.
+// grow makes room for the granules below n. What is added holds nothing and is
+// not looked at.
 func (s *startSet) grow(n uint) {
-	size := (n + 63) / 64
+	size, used := (n+63)/64, len(s.words)
 	s.words = append(make([]uint64, 0, size), s.words...)[:size]
 	s.upper = nil
 	for below := s.words; len(below) > 1; {
 		level := make([]uint64, (len(below)+63)/64)
-		for w, word := range below {
+		for w, word := range below[:used] {
 			if word != 0 {
 				level[w>>6] |= 1 << (w & 63)
 			}
 		}
 		s.upper = append(s.upper, level)
-		below = level
+		below, used = level, (used+63)/64
 	}
 }
 

@@ -28,6 +28,7 @@ var tlsfFaults = []fault{
 	{name: "tlsf: shorter range passes for the block", file: "tlsf_free.go", from: "uint(n.prev) != -uint(size)&t.low || ", to: ""},
 	{name: "tlsf: stale tag is believed", file: "tlsf_free.go", from: "n.start != uint32(g) || uint(start)", to: "uint(start)"},
 	{name: "tlsf: any tag passes for a node", file: "tlsf_free.go", from: "uint(k) < uint(len(nodes)) && nodes[k]", to: "nodes[k]"},
+	{name: "tlsf: growth forgets a word of starts", file: "tlsf_index.go", from: "level, (used+63)/64", to: "level, used/64"},
 	{name: "tlsf: table is not copied", file: "tlsf_index.go", from: "\tcopy(tags, t.tags)\n", to: ""},
 	{name: "tlsf: cut forgets that the tail is joined", file: "tlsf_free.go", from: "n.prev & (slackBits | joinRight)", to: "n.prev & slackBits"},
 	{name: "tlsf: Resize does not count", file: "tlsf_free.go", from: "\tt.free -= newSize - size\n", to: ""},
