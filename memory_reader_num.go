@@ -8,15 +8,22 @@ import (
 )
 
 // ReadBE reads n bytes as one big-endian number, 0 <= n <= 4. Any other n is
-// refused with [ErrInvalidSize]. O(n), never allocates.
-func (r *MemoryReader) ReadBE(n int) (uint32, error) {
-	if n == 4 && r.Length >= 4 {
-		if b := r.cur[r.off:]; len(b) >= 4 {
-			r.off += 4
-			r.Length -= 4
-			return binary.BigEndian.Uint32(b), nil
-		}
+// refused with [ErrInvalidSize]. O(n), never allocates; four bytes of one buffer
+// are read inlined.
+func (r *MemoryReader) ReadBE(n int) (uint32, error) { return r.word(n, (*MemoryReader).readBESlow) }
+
+// word is the fast path of ReadBE.
+func (r *MemoryReader) word(n int, out func(*MemoryReader, int) (uint32, error)) (v uint32, err error) {
+	if n != 4 || len(r.cur)-r.off < 4 || r.Length < 4 {
+		return out(r, n)
 	}
+	v = binary.BigEndian.Uint32(r.cur[r.off:])
+	r.off += 4
+	r.Length -= 4
+	return
+}
+
+func (r *MemoryReader) readBESlow(n int) (uint32, error) {
 	if n > 4 {
 		return 0, tooWide(n, 4)
 	}
@@ -96,10 +103,13 @@ func (r *MemoryReader) LEB128Unmarshal() (uint, int, error) {
 }
 
 func (r *MemoryReader) leb128() (uint, int, error) {
-	var buf [maxLEB128]byte
-	got := r.gather(buf[:])
+	p := r.cur[r.off:]
+	if len(p) < maxLEB128 || r.Length < maxLEB128 {
+		var buf [maxLEB128]byte
+		p = buf[:r.gather(buf[:])]
+	}
 	var v uint64
-	for i, b := range buf[:got] {
+	for i, b := range p {
 		bits := uint64(b & 0x7f)
 		if i == maxLEB128-1 && b > 1 {
 			return 0, 0, fmt.Errorf("LEB128 of more than 64 bits: %w", ErrOverflow)
@@ -112,7 +122,7 @@ func (r *MemoryReader) leb128() (uint, int, error) {
 			return uint(v), i + 1, r.advance(i + 1)
 		}
 	}
-	if got == 0 && r.Length <= 0 {
+	if len(p) == 0 && r.Length <= 0 {
 		return 0, 0, io.EOF
 	}
 	return 0, 0, io.ErrUnexpectedEOF
