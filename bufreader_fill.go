@@ -111,7 +111,9 @@ func (b *BufReader) more() error {
 	if uint(n-1) < uint(len(p)) {
 		b.w += n
 		b.total += int64(n)
-		b.err = err
+		if err != nil { // spares the write barrier's question
+			b.err = err
+		}
 		return nil
 	}
 	if n == 0 && err == nil {

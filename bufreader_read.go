@@ -145,23 +145,29 @@ func (b *BufReader) putBack(p []byte) error {
 // there was no byte, [io.ErrUnexpectedEOF] when the stream ended sooner, or the
 // source's: then what was there is consumed. O(1) within a block, never allocates
 // once the reader has one.
-func (b *BufReader) Skip(n int) error {
+func (b *BufReader) Skip(n int) error { return b.pass(n, (*BufReader).discard) }
+
+// pass is the fast path of Skip, with the way out as a parameter, as of nextByte.
+func (b *BufReader) pass(n int, out func(*BufReader, int) (int, error)) error {
 	if uint(n) <= uint(b.w-b.r) {
 		b.r += n
 		return nil
 	}
-	done, err := b.discard(n)
+	done, err := out(b, n)
 	return truncated(err, done)
 }
 
 // Discard is Skip with bufio's result: how many bytes were consumed, and if fewer
 // than n, why, [io.EOF] for any end of the stream.
-func (b *BufReader) Discard(n int) (int, error) {
+func (b *BufReader) Discard(n int) (int, error) { return b.leap(n, (*BufReader).discard) }
+
+// leap is the fast path of Discard, with the way out as a parameter, as of nextByte.
+func (b *BufReader) leap(n int, out func(*BufReader, int) (int, error)) (int, error) {
 	if uint(n) <= uint(b.w-b.r) {
 		b.r += n
 		return n, nil
 	}
-	return b.discard(n)
+	return out(b, n)
 }
 
 func (b *BufReader) discard(n int) (int, error) {

@@ -11,11 +11,15 @@ import (
 // are there together with the error, [io.EOF] included; [ErrInvalidSize] and
 // [*LimitError] come with none. O(1) when the bytes lie in one block; otherwise
 // they are copied once. Allocates a block when they fit no other.
-func (b *BufReader) Peek(n int) ([]byte, error) {
-	if r := b.r; uint(n) <= uint(b.w-r) && n <= b.MaxFrameBytes {
-		return b.buf[r : r+n : r+n], nil
+func (b *BufReader) Peek(n int) ([]byte, error) { return b.ahead(n, (*BufReader).peekSlow) }
+
+// ahead is the fast path of Peek, with the way out as a parameter, as of nextByte.
+func (b *BufReader) ahead(n int, out func(*BufReader, int) ([]byte, error)) (p []byte, err error) {
+	if uint(n) > uint(b.w-b.r) || n > b.MaxFrameBytes {
+		return out(b, n)
 	}
-	return b.peekSlow(n)
+	p = b.buf[b.r : b.r+n : b.r+n]
+	return
 }
 
 func (b *BufReader) peekSlow(n int) ([]byte, error) {
@@ -44,15 +48,22 @@ func (b *BufReader) peekSlow(n int) ([]byte, error) {
 // Requires 0 <= n <= MaxFrameBytes. On error nothing is consumed:
 // [io.ErrUnexpectedEOF] or [io.EOF] if there are not n bytes, [ErrInvalidSize],
 // [*LimitError], or the source's. Cost as Peek.
-func (b *BufReader) Next(n int) ([]byte, error) {
-	if r := b.r; uint(n) <= uint(b.w-r) && n <= b.MaxFrameBytes {
-		b.r = r + n
-		return b.buf[r : r+n : r+n], nil
+func (b *BufReader) Next(n int) ([]byte, error) { return b.consume(n, (*BufReader).nextSlow) }
+
+// consume is the fast path of Next, with the way out as a parameter, as of nextByte.
+func (b *BufReader) consume(n int, out func(*BufReader, int) ([]byte, error)) (p []byte, err error) {
+	if uint(n) > uint(b.w-b.r) || n > b.MaxFrameBytes {
+		return out(b, n)
 	}
-	return b.nextSlow("Next", n)
+	p = b.buf[b.r : b.r+n : b.r+n]
+	b.r += n
+	return
 }
 
-func (b *BufReader) nextSlow(op string, n int) ([]byte, error) {
+func (b *BufReader) nextSlow(n int) ([]byte, error) { return b.flatView("Next", n) }
+
+// flatView consumes n bytes and returns them as one view.
+func (b *BufReader) flatView(op string, n int) ([]byte, error) {
 	if err := b.checkFrame(op, n); err != nil {
 		return nil, err
 	}
@@ -81,12 +92,17 @@ func (b *BufReader) nextSlow(op string, n int) ([]byte, error) {
 //
 // O(blocks) beside the source; allocates a block only when the bytes span blocks.
 func (b *BufReader) ReadRange(n int, yield func([]byte)) error {
-	if r := b.r; uint(n-1) < uint(b.w-r) {
-		b.r = r + n
-		yield(b.buf[r : r+n : r+n])
-		return nil
+	return b.give(n, yield, (*BufReader).rangeSlow)
+}
+
+// give is the fast path of ReadRange, with the way out as a parameter, as of nextByte.
+func (b *BufReader) give(n int, yield func([]byte), out func(*BufReader, int, func([]byte)) error) error {
+	if uint(n-1) >= uint(b.w-b.r) {
+		return out(b, n, yield)
 	}
-	return b.rangeSlow(n, yield)
+	b.r += n
+	yield(b.buf[b.r-n : b.r : b.r])
+	return nil
 }
 
 func (b *BufReader) rangeSlow(n int, yield func([]byte)) error {
@@ -153,7 +169,7 @@ func truncated(err error, done int) error {
 // as Peek up to BufLen, beyond it O(blocks) beside the source without a copy.
 func (b *BufReader) ReadBytes(n int) (Memory, error) {
 	if n <= b.blockLen() {
-		v, err := b.nextSlow("ReadBytes", n)
+		v, err := b.flatView("ReadBytes", n)
 		if err != nil {
 			return Memory{}, err
 		}

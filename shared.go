@@ -71,7 +71,10 @@ func (s *SharedMemory) Retain() error {
 //
 // The error is [ErrReleased], and nothing changes, when no reference is left.
 // O(blocks of the frame), never allocates.
-func (s *SharedMemory) Release() error {
+func (s *SharedMemory) Release() error { return s.drop((*SharedMemory).free) }
+
+// drop is Release with the last step as a parameter, as of nextByte.
+func (s *SharedMemory) drop(free func(*SharedMemory)) error {
 	for {
 		n := atomic.LoadInt32(&s.refs)
 		if n <= 0 {
@@ -79,7 +82,7 @@ func (s *SharedMemory) Release() error {
 		}
 		if atomic.CompareAndSwapInt32(&s.refs, n, n-1) {
 			if n == 1 {
-				s.free()
+				free(s)
 			}
 			return nil
 		}
