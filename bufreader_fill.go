@@ -251,11 +251,11 @@ func (b *BufReader) guard() {
 	}
 }
 
-// chain makes n bytes available, in as many blocks as they come in.
-func (b *BufReader) chain(n int) error {
-	defer b.guard()
+// chain makes n bytes available, in as many blocks as they come in. Who calls it
+// defers guard. It is inlined, for which more is a parameter, as of nextByte.
+func (b *BufReader) chain(n int, more func(*BufReader) error) error {
 	for b.Buffered() < n {
-		if err := b.more(); err != nil {
+		if err := more(b); err != nil {
 			return b.short(err)
 		}
 	}
@@ -269,7 +269,7 @@ func (b *BufReader) flat(n int) error {
 		var err error
 		switch {
 		case b.queued > 0 || b.src == nil || n > b.blockLen():
-			if err := b.chain(n); err != nil {
+			if err := b.chain(n, (*BufReader).more); err != nil {
 				return err
 			}
 			if b.w-b.r < n {

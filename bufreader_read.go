@@ -83,9 +83,14 @@ func (b *BufReader) fillUp(p []byte) (int, error) {
 		b.r += copy(p, b.buf[b.r:b.w])
 		return len(p), nil
 	}
+	return b.fillSlow(p)
+}
+
+func (b *BufReader) fillSlow(p []byte) (int, error) {
+	defer b.guard()
 	b.settle()
 	if b.src == nil || b.Buffered() >= len(p) || len(p)-b.Buffered() < b.blockLen() {
-		if err := b.chain(len(p)); err != nil {
+		if err := b.chain(len(p), (*BufReader).more); err != nil {
 			return 0, err
 		}
 		b.copyOut(p)
@@ -94,10 +99,9 @@ func (b *BufReader) fillUp(p []byte) (int, error) {
 	return b.fillRest(p)
 }
 
-// fillRest is fillUp for what is longer than a block and not there yet: it reads
+// fillRest is fillSlow for what is longer than a block and not there yet: it reads
 // straight into p, and puts that back on an error.
 func (b *BufReader) fillRest(p []byte) (int, error) {
-	defer b.guard()
 	at := b.Buffered()
 	b.copyOut(p[:at])
 	for at < len(p) {

@@ -120,7 +120,8 @@ func (b *BufReader) rangeSlow(n int, yield func([]byte)) error {
 	if n > limit {
 		return b.stream(n, yield)
 	}
-	if err := b.chain(n); err != nil {
+	defer b.guard()
+	if err := b.chain(n, (*BufReader).more); err != nil {
 		return err
 	}
 	if r := b.r; n <= b.w-r {
@@ -190,7 +191,8 @@ func (b *BufReader) want(op string, n int) error {
 		return err
 	}
 	b.settle()
-	return b.chain(n)
+	defer b.guard()
+	return b.chain(n, (*BufReader).more)
 }
 
 // ReadShared consumes n bytes and returns them as shared memory, which lives until
