@@ -91,20 +91,21 @@ func (b *BufReader) more() error {
 	}
 	// The common case: one block. If nobody looks at what was read of it, it is
 	// used again from the beginning.
-	unread, size := b.w-b.r, len(b.buf)
-	switch {
-	case unread == 0:
+	p := b.buf
+	if unread, size := b.w-b.r, len(p); unread == 0 {
 		if b.raw != nil || size != b.blockLen() || !b.reusable() {
 			return b.fillEmpty()
 		}
 		b.r, b.w = 0, 0
-	case size-b.w < size/minTail:
-		if unread > slideMax || size-unread < size/minTail || !b.reusable() {
-			return b.fillNext()
+	} else {
+		if size-b.w < size/minTail {
+			if unread > slideMax || size-unread < size/minTail || !b.reusable() {
+				return b.fillNext()
+			}
+			b.slide()
 		}
-		b.slide()
+		p = p[b.w:]
 	}
-	p := b.buf[b.w:]
 	b.pulling = true
 	n, err := b.src.Read(p)
 	b.pulling = false
