@@ -100,7 +100,12 @@ func (r *RecyclableMemory) NextN(n int) []byte {
 			return nil
 		}
 	}
-	r.AddRecycleBytes(b)
+	if r.byList || len(r.Buffers) == cap(r.Buffers) {
+		r.AddRecycleBytes(b)
+		return b
+	}
+	r.Buffers = append(r.Buffers, b) // the common case, without a call
+	r.Size += n
 	return b
 }
 
