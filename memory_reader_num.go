@@ -104,25 +104,30 @@ func (r *MemoryReader) LEB128Unmarshal() (uint, int, error) {
 
 func (r *MemoryReader) leb128() (uint, int, error) {
 	p := r.cur[r.off:]
-	if len(p) < maxLEB128 || r.Length < maxLEB128 {
+	if len(p) >= maxLEB128 && r.Length >= maxLEB128 {
+		p = p[:maxLEB128]
+	} else {
 		var buf [maxLEB128]byte
 		p = buf[:r.gather(buf[:])]
 	}
 	var v uint64
 	for i, b := range p {
-		bits := uint64(b & 0x7f)
+		v |= uint64(b&0x7f) << (7 * i & 63)
+		if b >= 0x80 {
+			continue
+		}
 		if i == maxLEB128-1 && b > 1 {
-			return 0, 0, fmt.Errorf("LEB128 of more than 64 bits: %w", ErrOverflow)
+			break
 		}
-		v |= bits << (7 * i)
-		if b < 0x80 {
-			if v > math.MaxUint {
-				return 0, 0, fmt.Errorf("LEB128 value %d in a uint: %w", v, ErrOverflow)
-			}
-			return uint(v), i + 1, r.advance(i + 1)
+		if v > math.MaxUint {
+			return 0, 0, fmt.Errorf("LEB128 value %d in a uint: %w", v, ErrOverflow)
 		}
+		return uint(v), i + 1, r.advance(i + 1)
 	}
-	if len(p) == 0 && r.Length <= 0 {
+	switch {
+	case len(p) == maxLEB128:
+		return 0, 0, fmt.Errorf("LEB128 of more than 64 bits: %w", ErrOverflow)
+	case len(p) == 0 && r.Length <= 0:
 		return 0, 0, io.EOF
 	}
 	return 0, 0, io.ErrUnexpectedEOF
