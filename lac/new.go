@@ -1,7 +1,6 @@
 package lac
 
 import (
-	"encoding/binary"
 	"sync/atomic"
 	"unsafe"
 )
@@ -246,33 +245,58 @@ func (ac *Allocator) NewString(v string) string {
 	return unsafe.String(unsafe.SliceData(b), len(b))
 }
 
+// stringFront is the size of a string's header in front of its bytes.
+const stringFront = (unsafe.Sizeof("") + word - 1) &^ (word - 1)
+
 // String returns a pointer to a copy of v, both in the arena. O(len(v)).
 func (ac *Allocator) String(v string) *string {
-	const front = (unsafe.Sizeof(v) + word - 1) &^ (word - 1)
+	n := len(v)
+	size := stringFront + roundUp(uintptr(n))
+	// No string is long enough for an overflow.
+	if ac == nil || ac.off+size > ac.end {
+		return ac.stringSlow(v, size)
+	}
+	// This is alloc without a way out in the middle: nothing has to outlive a call,
+	// so nothing is put on the stack. Safety: as in alloc; the bytes of v follow the
+	// header.
+	s := (*string)(unsafe.Add(ac.base, ac.off))
+	ac.off += size
+	to, from := unsafe.Add(unsafe.Pointer(s), stringFront), unsafe.Pointer(unsafe.StringData(v))
+	// The texts of most fields are short, and calling for the copy takes as long as
+	// the rest: two words that may overlap are up to 16 bytes.
+	switch {
+	case n > 16:
+		copy(unsafe.Slice((*byte)(to), n), v)
+	case n >= 8:
+		copyEnds[uint64](to, from, n)
+	case n >= 4:
+		copyEnds[uint32](to, from, n)
+	case n > 0:
+		copyEnds[uint8](to, from, n)
+		*(*byte)(unsafe.Add(to, n/2)) = v[n/2]
+	default:
+		return s
+	}
+	// Safety: as in NewString.
+	*s = unsafe.String((*byte)(to), n)
+	return s
+}
+
+// stringSlow serves String when the window has no room for size bytes.
+//
+//go:noinline
+func (ac *Allocator) stringSlow(v string, size uintptr) *string {
 	if len(v) <= maxAlloc {
-		// One step for the header and the bytes behind it.
-		n := front + roundUp(uintptr(len(v)))
-		p := alloc(ac, n, elsewhere, none)
+		p := elsewhere(ac, size, none)
 		if p == nil {
-			p = ac.more(n)
+			p = ac.more(size)
 		}
 		if p != nil {
+			// Safety: as in String.
 			s := (*string)(p)
-			if len(v) > 0 {
-				b := unsafe.Slice((*byte)(unsafe.Add(p, front)), len(v))
-				switch {
-				case len(v) > 16:
-					copy(b, v)
-				case len(v) >= 8:
-					copy8(b, v)
-				case len(v) >= 4:
-					copy4(b, v)
-				default:
-					b[0], b[len(v)/2], b[len(v)-1] = v[0], v[len(v)/2], v[len(v)-1]
-				}
-				// Safety: as in NewString.
-				*s = unsafe.String(unsafe.SliceData(b), len(v))
-			}
+			b := unsafe.Slice((*byte)(unsafe.Add(p, stringFront)), len(v))
+			copy(b, v)
+			*s = unsafe.String(unsafe.SliceData(b), len(b))
 			return s
 		}
 	}
@@ -281,21 +305,12 @@ func (ac *Allocator) String(v string) *string {
 	return s
 }
 
-// copy8 copies 8 to 16 bytes as two words that may overlap: the texts of most
-// fields are short, and calling for the copy takes as long as the rest of String.
-func copy8(dst []byte, src string) {
-	b := unsafe.Slice(unsafe.StringData(src), len(src))
-	first, last := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[len(b)-8:])
-	binary.LittleEndian.PutUint64(dst, first)
-	binary.LittleEndian.PutUint64(dst[len(dst)-8:], last)
-}
-
-// copy4 does so for 4 to 8 bytes.
-func copy4(dst []byte, src string) {
-	b := unsafe.Slice(unsafe.StringData(src), len(src))
-	first, last := binary.LittleEndian.Uint32(b), binary.LittleEndian.Uint32(b[len(b)-4:])
-	binary.LittleEndian.PutUint32(dst, first)
-	binary.LittleEndian.PutUint32(dst[len(dst)-4:], last)
+// copyEnds copies the first and the last word of n bytes.
+func copyEnds[W uint64 | uint32 | uint8](to, from unsafe.Pointer, n int) {
+	// Safety: n is at least the size of a word.
+	at := n - int(unsafe.Sizeof(W(0)))
+	first, last := *(*W)(from), *(*W)(unsafe.Add(from, at))
+	*(*W)(to), *(*W)(unsafe.Add(to, at)) = first, last
 }
 
 // The scalars of protobuf's first generated API: each returns a pointer to a
