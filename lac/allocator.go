@@ -17,14 +17,12 @@ type Allocator struct {
 	off  uintptr
 	end  uintptr
 
-	core *core // nil once released
+	core *core // nil once released, but that a seat's handles keep it
 	pool *AllocatorPool
 	// refs is 1 from Get and one more per IncRef; -1 while a release is on its
-	// way, 0 once it is done.
+	// way, 0 or spent once it is done.
 	refs int32
-	// lone is not 0 if a release has nothing to do but to say so: the core is
-	// plain, and its home lent this handle last.
-	lone int32
+	lone int32 // what a release has to do: lone and so on, or 0 for all the rest
 	// table is that of the core once IncRef was called: the goroutines bump in it.
 	table *table
 	next  *Allocator // the handle whose turn is after this one's
@@ -32,9 +30,14 @@ type Allocator struct {
 
 // The values of Allocator.lone beside 0.
 const (
-	lone     = 1
-	homeless = 2 // it was lone, and its home is no more
+	lone     = 1 // nothing but to say so: the core is plain, and its home lent this handle last
+	seated   = 2 // to make the core as it was for the seat that lent it
+	homeless = 3 // it was one of these, and the seat is no more
 )
+
+// spent is the value of refs once the arena of a seat was released that has to be
+// started before it is lent again.
+const spent = -2
 
 // alive returns the core of a handle, or nil after reporting op on a released one.
 func (ac *Allocator) alive(op string) *core {
@@ -83,8 +86,12 @@ func (ac *Allocator) refill(c *core, n uintptr) unsafe.Pointer {
 // grown notes that the arena may own more than its first chunk, so that a
 // release has more to do. Goroutines that share a handle only read here.
 func (ac *Allocator) grown(c *core) {
-	if !c.plain && ac.lone != 0 {
-		ac.lone = 0
+	if !c.plain && atomic.LoadInt32(&ac.lone) == lone {
+		to := int32(0)
+		if c.home == nil {
+			to = seated
+		}
+		atomic.CompareAndSwapInt32(&ac.lone, lone, to)
 	}
 }
 
@@ -113,6 +120,9 @@ func (ac *Allocator) share(c *core) {
 	}
 	c.multi, c.plain = true, false
 	ac.grown(c)
+	if atomic.LoadInt32(&ac.lone) != 0 {
+		c.tenant = ac
+	}
 	c.handles.Store(1)
 }
 

@@ -65,16 +65,16 @@ func (c chunk) own(by *core) {
 	*(**core)(c.base) = by
 }
 
-// wipe makes the data zero again, of which the bytes before used may be anything.
-// The caller owns the chunk alone.
-func (c *chunk) wipe(used uintptr) {
+// wipe makes the data of the chunk at base zero again, of which the bytes before
+// used may be anything. The caller owns the chunk alone.
+func wipe(base unsafe.Pointer, used uintptr) {
 	if used <= header+smallWipe {
 		// Safety: every chunk has minChunkSize bytes; a few more stores cost less
 		// than a call.
-		*(*[smallWipe / word]uint64)(unsafe.Add(c.base, header)) = [smallWipe / word]uint64{}
+		*(*[smallWipe / word]uint64)(unsafe.Add(base, header)) = [smallWipe / word]uint64{}
 	} else {
 		// Safety: header <= used <= size, all inside the chunk.
-		clear(unsafe.Slice((*byte)(unsafe.Add(c.base, header)), used-header))
+		clear(unsafe.Slice((*byte)(unsafe.Add(base, header)), used-header))
 	}
 }
 

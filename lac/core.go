@@ -84,6 +84,7 @@ type core struct {
 	cur     rest    // where take looks first; chunk -1 is first
 	rests   []rest
 	handles atomic.Int32 // live handles, when multi
+	tenant  *Allocator   // the handle that a seat lent, when multi
 
 	mu       sync.Mutex // guards the core once it is multi or in debug mode
 	multi    bool       // more than one goroutine may allocate
@@ -180,7 +181,7 @@ func (c *core) cut(n uintptr) (p unsafe.Pointer, dirty uintptr) {
 	}
 	ch := c.pool.store.get(size)
 	if !c.multi {
-		ch.wipe(ch.used)
+		wipe(ch.base, ch.used)
 		ch.used = header
 	}
 	ch.own(c)
@@ -278,7 +279,7 @@ func (c *core) reset() {
 	// Several goroutines that used much are expected to come again: they clear the
 	// chunk themselves, each its windows.
 	c.plain = c.typed == nil && !(c.multi && c.first.used > header+c.granule())
-	c.multi = false
+	c.multi, c.tenant = false, nil
 	if c.typed != nil {
 		c.typed.reset()
 	}

@@ -11,32 +11,33 @@ func (p *AllocatorPool) Get() *Allocator {
 		return nil
 	}
 	var mark byte
-	var s *shard
-	var t *turns
-	if own := p.seats.find(&mark); own != nil {
-		t = &own.turns
-	} else {
-		s = p.at(procPin())
-		t = &s.turns
+	if s := p.seats.find(&mark); s != nil {
+		l, h := s.turn()
+		if atomic.LoadInt32(&l.refs) != 0 {
+			return p.lend(nil, &mark)
+		}
+		s.count++
+		h.off, h.end, h.lone, h.refs = header, p.chunkSize, lone, 1
+		wipe(l.base, l.off)
+		return h
 	}
-	l := t.last
+	s := p.at(procPin())
+	l := s.last
 	h := l.next
 	if atomic.LoadInt32(&l.refs)|atomic.LoadInt32(&h.refs) != 0 || l.core == nil || h.core != nil {
 		return p.lend(s, &mark)
 	}
 	// The handle lent before this one was released and kept its core.
 	c, used := l.core, l.off
-	l.base, l.core, h.base, h.core, t.last = nil, nil, c.whole.base, c, h
+	l.base, l.core, h.base, h.core, s.last = nil, nil, c.whole.base, c, h
 	h.off, h.end, h.lone, h.refs = c.whole.off, c.whole.end, lone, 1
-	t.count++
-	if s != nil {
-		unpin(s)
-	}
-	c.first.wipe(used)
+	s.count++
+	unpin(s)
+	wipe(c.first.base, used)
 	return h
 }
 
-// newSlab makes the handles of a shard, each with the next one in turn.
+// newSlab makes the handles of a shard or a seat, each with the next one in turn.
 func newSlab(p *AllocatorPool, refs int32) *[slabLen]Allocator {
 	slab := new([slabLen]Allocator)
 	for i := range slab {
@@ -50,7 +51,7 @@ var noHandles = newSlab(nil, 1)
 
 // noShard stands in for a shard that does not exist yet: it has nothing to give
 // and room for nothing.
-var noShard = shard{slab: noHandles, turns: turns{last: &noHandles[0]}, idle: shardCores}
+var noShard = shard{slab: noHandles, last: &noHandles[0], idle: shardCores}
 
 // follow makes h the handle lent last. The one before is not lone any more, as
 // nobody would look for the core that it leaves. The caller is pinned at s.
@@ -72,11 +73,16 @@ func (s *shard) turn(h *Allocator, c *core) {
 	s.gets++
 }
 
-// lend is Get when the arena released last is not the one to lend. The caller
+// lend is Get when the arena released last cannot be lent at once. The caller
 // is pinned at s, and not any more when it returns, or has the seat that mark
 // leads to if s is nil.
 func (p *AllocatorPool) lend(s *shard, mark *byte) *Allocator {
-	if s == &noShard {
+	if s == nil {
+		if h := p.seats.again(mark); h != nil {
+			p.start(h, h.core)
+			return h
+		}
+	} else if s == &noShard {
 		unpin(s)
 		s = nil
 	}
@@ -89,7 +95,7 @@ func (p *AllocatorPool) lend(s *shard, mark *byte) *Allocator {
 	if s.idle > 0 {
 		s.idle--
 		c, s.cores[s.idle] = s.cores[s.idle], nil
-		if !p.seats.open(mark) {
+		if !p.seats.free(mark) {
 			if h := s.handle(p.epoch.Load()); h != nil {
 				s.turn(h, c)
 				unpin(s)
@@ -192,5 +198,5 @@ func (p *AllocatorPool) start(h *Allocator, c *core) {
 		h.end = h.off + c.granule()
 		used = min(used, h.end)
 	}
-	c.first.wipe(used)
+	wipe(c.first.base, used)
 }

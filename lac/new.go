@@ -65,7 +65,7 @@ func newSlow[T any](ac *Allocator) unsafe.Pointer {
 		return unsafe.Pointer(new(T))
 	}
 	if c := ac.core; c != nil && c.typed != nil {
-		if id := typeID[T](); !c.multi && c.debug == nil {
+		if id := typeID[T](); !c.multi && c.debug == nil && atomic.LoadInt32(&ac.refs) > 0 {
 			if s := *c.typed.cached(id); s != nil && s.typ == id {
 				var p unsafe.Pointer
 				if s.pointers {

@@ -27,8 +27,7 @@ const (
 //
 //	Get: arena released last -> own shard -> handles sent home -> shared list -> new core
 //
-// A few goroutines have a seat, where they find the arena that they released
-// last. Each processor has a shard with a few idle cores, reached without a lock;
+// A few goroutines have a seat, with an arena that nobody else uses. Each processor has a shard with a few idle cores, reached without a lock;
 // the rest of the idle cores and the idle chunks are shared under locks.
 type AllocatorPool struct {
 	name      string
@@ -64,18 +63,13 @@ type AllocatorPool struct {
 	graves   graveyard
 }
 
-// turns is where handles are lent one after the other.
-type turns struct {
-	_     [0]atomic.Uint64 // aligns the counters on 32-bit machines
-	count uint64           // arenas lent that the one before had left: a get and a release each
-	last  *Allocator       // the handle lent last; the next one follows it
-}
-
 // shard is what one processor owns of a pool.
 type shard struct {
-	turns
-	gets     uint64 // the other gets and releases
+	_        [0]atomic.Uint64 // aligns the counters on 32-bit machines
+	count    uint64           // arenas lent that the one before had left: a get and a release each
+	gets     uint64           // the other gets and releases
 	releases uint64
+	last     *Allocator // the handle lent last; the next one follows it
 	//lint:ignore U1000 only the portable form locks
 	lock shardLock
 
@@ -152,7 +146,7 @@ func (p *AllocatorPool) renewShards() {
 	if old := p.shards.Load(); old != nil {
 		p.prev = *old
 		for i := range p.prev {
-			p.prev[i].disown(0)
+			p.prev[i].disown()
 		}
 	}
 	list := make(shards, shardCount())

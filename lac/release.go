@@ -39,6 +39,10 @@ func (ac *Allocator) releaseSlow() {
 	if ac == nil {
 		return
 	}
+	if atomic.LoadInt32(&ac.lone) == seated && atomic.CompareAndSwapInt32(&ac.refs, 1, -1) {
+		ac.finish(ac.core)
+		return
+	}
 	s := ac.pool.pin()
 	if c := ac.core; c != nil && s.idle < len(s.cores) && ac.claim(c, s) {
 		s.cores[s.idle] = c
@@ -135,18 +139,27 @@ func (ac *Allocator) sendHome(c *core) bool {
 
 // finish gives up a claimed handle, and its core if no other handle is left.
 func (ac *Allocator) finish(c *core) {
-	p := ac.pool
-	last := true
+	p, tenant := ac.pool, ac
 	if c.multi {
-		last = c.handles.Add(-1) == 0
+		tenant = c.tenant
+		ac.base, ac.off, ac.end, ac.table = nil, 0, 0, nil
+		last := c.handles.Add(-1) == 0
+		if ac != tenant {
+			p.end(ac)
+		}
+		if !last {
+			return
+		}
 	} else if c.direct() {
 		c.cur.off = ac.off
 	}
-	s := p.pinned()
-	ac.dead()
-	unpin(s)
-	if !last {
-		return
+	if tenant != nil {
+		if atomic.CompareAndSwapInt32(&tenant.lone, seated, 0) {
+			c.reset()
+			tenant.vacate(c)
+			return
+		}
+		p.end(tenant)
 	}
 	p.oldReleases.Add(1)
 	if c.debug != nil {
@@ -155,6 +168,23 @@ func (ac *Allocator) finish(c *core) {
 	}
 	c.reset()
 	p.retire(c)
+}
+
+// vacate leaves an empty core to the seat that lent the handle.
+func (ac *Allocator) vacate(c *core) {
+	ac.base, ac.off, ac.end, ac.table = c.first.base, c.first.used, 0, nil
+	refs := int32(0)
+	if !c.plain {
+		refs = spent
+	}
+	atomic.StoreInt32(&ac.refs, refs)
+}
+
+// end lets a claimed handle be lent again.
+func (p *AllocatorPool) end(ac *Allocator) {
+	s := p.pinned()
+	ac.dead()
+	unpin(s)
 }
 
 // returned is a plain handle released away from its core's home.

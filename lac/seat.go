@@ -7,17 +7,26 @@ import (
 	"unsafe"
 )
 
-// A seat is a shard without cores of its own, for one stack block: a goroutine
-// that finds one has it to itself as table explains, and needs no pin, which
-// costs as much as the rest of a Get. It serves one arena at a time: the one
-// that is lent next keeps the core of the one before.
+// A seat is an arena for one stack block: a goroutine that finds one has it to
+// itself as table explains, and needs no pin, which costs as much as the rest of a
+// Get. It lends one arena at a time, always on the same core, so all that a Get
+// has to do is to start the handle whose turn it is.
 type seat struct {
-	block uintptr // stack block, never changes
-	turns
-	gets uint64   // arenas lent on a core from elsewhere
-	seen uint64   // arenas lent at the last collection
-	_    [24]byte // a cache line each, on 64-bit machines
+	_     [0]atomic.Uint64    // aligns the counters on 32-bit machines
+	count uint64              // arenas lent
+	seen  uint64              // arenas lent at the last collection
+	block uintptr             // stack block
+	slab  *[slabLen]Allocator // all on one core
+	_     [32]byte            // a cache line each, on 64-bit machines
 }
+
+// turn returns the handle lent last, and the next one.
+func (s *seat) turn() (last, next *Allocator) {
+	return &s.slab[s.count%slabLen], &s.slab[(s.count+1)%slabLen]
+}
+
+// latest returns the handle lent last, to others than the goroutine.
+func (s *seat) latest() *Allocator { return &s.slab[atomic.LoadUint64(&s.count)%slabLen] }
 
 const seatCount = 16
 
@@ -52,53 +61,63 @@ func (t *seats) find(mark *byte) *seat {
 	return nil
 }
 
-// open tells whether sit may have a handle for the goroutine that has mark.
+// free tells whether the place for the goroutine that has mark is free.
 //
 //go:nocheckptr
-func (t *seats) open(mark *byte) bool {
-	block := uintptr(unsafe.Pointer(mark)) >> stackBlockShift
-	// Safety: as in find. The seat may be that of others: only its block is looked at.
-	s := (*seat)(atomic.LoadPointer(t.place(block)))
-	return s == nil || s.block == block && atomic.LoadInt32(&s.latest().refs) == 0
+func (t *seats) free(mark *byte) bool {
+	return atomic.LoadPointer(t.place(uintptr(unsafe.Pointer(mark))>>stackBlockShift)) == nil
 }
 
-// sit returns a handle of the seat for an arena on c, or nil if the goroutine
-// that has mark finds no seat, or an arena of it is out. The caller owns the core.
+// sit gives the goroutine that has mark a seat with c, and returns a handle for
+// it, or nil if there is no place. The caller owns the core.
 //
 //go:nocheckptr
 func (t *seats) sit(p *AllocatorPool, c *core, mark *byte) *Allocator {
-	if !c.plain {
+	if c.debug != nil || !t.free(mark) {
 		return nil
 	}
-	if atomic.LoadPointer(t.place(uintptr(unsafe.Pointer(mark))>>stackBlockShift)) == nil {
-		s := &seat{}
-		s.last = &newSlab(p, 0)[0]
-		s.block = uintptr(unsafe.Pointer(mark)) >> stackBlockShift
-		atomic.CompareAndSwapPointer(t.place(s.block), nil, unsafe.Pointer(s))
+	s := &seat{slab: newSlab(p, 0), count: 1}
+	for i := range s.slab {
+		s.slab[i].core, s.slab[i].base = c, c.first.base
+	}
+	c.home = nil
+	h := s.latest()
+	if h.refs, h.lone = 1, lone; !c.plain {
+		h.lone = seated
 	}
 	// The stack may have moved until here; nothing below calls or moves it.
+	s.block = uintptr(unsafe.Pointer(mark)) >> stackBlockShift
+	if !atomic.CompareAndSwapPointer(t.place(s.block), nil, unsafe.Pointer(s)) {
+		return nil
+	}
+	return h
+}
+
+// again lends the core of a seat that was not left as it should be, for the
+// caller to start, or returns nil if the arena lent last is out.
+//
+//go:nocheckptr
+func (t *seats) again(mark *byte) *Allocator {
 	s := t.find(mark)
 	if s == nil {
 		return nil
 	}
-	l, h := s.last, s.last.next
-	if atomic.LoadInt32(&l.refs) != 0 || l.core != nil || atomic.LoadInt32(&h.refs) != 0 || h.core != nil {
+	l, h := s.turn()
+	if atomic.LoadInt32(&l.refs) != spent {
 		return nil
 	}
-	c.home, h.core, s.last = nil, c, h
-	h.lone, h.refs = lone, 1
-	s.gets++
+	s.count++
+	h.lone, h.refs = seated, 1
 	return h
 }
 
-// lent is how many arenas the seat lent, and gave for them.
+// lent is how many arenas the seat lent, and how many came back to it.
 func (s *seat) lent() (gets, releases uint64) {
-	turns := atomic.LoadUint64(&s.count)
-	gets, releases = turns+atomic.LoadUint64(&s.gets), turns
+	gets = atomic.LoadUint64(&s.count)
 	if s.latest().left() {
-		releases++
+		return gets, gets
 	}
-	return gets, releases
+	return gets, gets - 1
 }
 
 // clear frees the places of seats, or only of those that were idle since the
@@ -117,7 +136,9 @@ func (t *seats) clear(all bool) {
 		}
 		atomic.StorePointer(&t.places[i], nil)
 		t.prev = append(t.prev, s)
-		s.disown(homeless)
+		if h := s.latest(); !atomic.CompareAndSwapInt32(&h.lone, lone, homeless) {
+			atomic.CompareAndSwapInt32(&h.lone, seated, homeless)
+		}
 	}
 }
 

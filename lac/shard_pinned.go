@@ -56,19 +56,18 @@ func put32(p *int32, v int32) {
 
 // left tells whether a handle was released and still has its core.
 func (ac *Allocator) left() bool {
-	// Safety: atomic loads of what other processors may write.
-	return atomic.LoadInt32(&ac.refs) == 0 && atomic.LoadPointer((*unsafe.Pointer)(unsafe.Pointer(&ac.core))) != nil
-}
-
-// latest returns the handle lent last, to others than the owner.
-func (t *turns) latest() *Allocator {
-	// Safety: an atomic load of a pointer that the owner may write.
-	return (*Allocator)(atomic.LoadPointer((*unsafe.Pointer)(unsafe.Pointer(&t.last))))
+	refs := atomic.LoadInt32(&ac.refs)
+	// Safety: an atomic load of what other processors may write.
+	return (refs == 0 || refs == spent) && atomic.LoadPointer((*unsafe.Pointer)(unsafe.Pointer(&ac.core))) != nil
 }
 
 // disown makes the release of the arena that is out tell others, as nobody will
 // look for what it leaves.
-func (t *turns) disown(to int32) { atomic.CompareAndSwapInt32(&t.latest().lone, lone, to) }
+func (s *shard) disown() {
+	// Safety: an atomic load of a pointer that another processor may write.
+	h := (*Allocator)(atomic.LoadPointer((*unsafe.Pointer)(unsafe.Pointer(&s.last))))
+	atomic.CompareAndSwapInt32(&h.lone, lone, 0)
+}
 
 // waiting counts the handles that were released and still have their core.
 func (s *shard) waiting() (n uint64) {

@@ -33,7 +33,7 @@ const lazy = false
 
 func (*shard) waiting() uint64 { return 0 }
 
-func (*turns) disown(int32) {}
+func (*shard) disown() {}
 
 // put32 stores after everything else that was done to the arena.
 func put32(p *int32, v int32) { atomic.StoreInt32(p, v) }
@@ -48,10 +48,12 @@ func (s *shard) read(counter *uint64) uint64 {
 // seats need what this form does without.
 type seats struct{}
 
-type seat struct{ turns }
+type seat struct{ count uint64 }
 
+func (*seat) turn() (last, next *Allocator)                { return nil, nil }
 func (*seats) find(*byte) *seat                            { return nil }
-func (*seats) open(*byte) bool                             { return false }
+func (*seats) free(*byte) bool                             { return false }
+func (*seats) again(*byte) *Allocator                      { return nil }
 func (*seats) sit(*AllocatorPool, *core, *byte) *Allocator { return nil }
 func (*seats) clear(bool)                                  {}
 func (*seats) collected()                                  {}
