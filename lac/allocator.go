@@ -118,7 +118,7 @@ func (ac *Allocator) share(c *core) {
 		c.cur.off = ac.off
 		ac.base, ac.off, ac.end = nil, 0, 0
 	}
-	c.multi, c.plain = true, false
+	c.multi, c.plain, c.single = true, false, nil
 	ac.grown(c)
 	if atomic.LoadInt32(&ac.lone) != 0 {
 		c.tenant = ac

@@ -17,6 +17,9 @@ type attachments struct {
 const maxKeptAttachments = 1024
 
 func (a *attachments) reset() {
+	if a.last == nil && len(a.values) == 0 {
+		return
+	}
 	if len(a.pointers) > maxKeptAttachments {
 		a.pointers = nil
 	}

@@ -91,6 +91,7 @@ type core struct {
 	table    *table     // windows per goroutine; kept for the next arena
 	attached attachments
 	typed    *typedSpace
+	single   *typedSpace // typed, while one handle works on the core
 	debug    *recorder
 }
 
@@ -107,6 +108,7 @@ func (p *AllocatorPool) newCore() *core {
 		c.plain = false
 	}
 	if c.debug == nil {
+		c.single = c.typed
 		c.first = p.store.get(p.chunkSize)
 		c.first.own(c)
 		c.open()
@@ -283,5 +285,6 @@ func (c *core) reset() {
 	if c.typed != nil {
 		c.typed.reset()
 	}
+	c.single = c.typed
 	c.open()
 }

@@ -43,7 +43,7 @@ func makeDebug[T any](c *core, n int, size uintptr) []T {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.typed != nil {
-		if sl := slabOf[T](c); sl.pointers {
+		if sl := slabOf[T](c); sl.scanned() {
 			return take[T](sl, n)
 		}
 	}

@@ -38,7 +38,7 @@ func none(*Allocator) unsafe.Pointer { return nil }
 
 // put allocates a T of at most a word that holds v.
 func put[T any](ac *Allocator, v T, slow slowFunc) *T {
-	p := (*T)(alloc(ac, word, elsewhere, slow))
+	p := (*T)(alloc(ac, word, flat, slow))
 	*p = v
 	return p
 }
@@ -50,6 +50,9 @@ func New[T any](ac *Allocator) *T {
 	return (*T)(alloc(ac, max(unsafe.Sizeof(cell[T]{}), word), elsewhere, func(ac *Allocator) unsafe.Pointer {
 		if ac == nil {
 			return unsafe.Pointer(new(T))
+		}
+		if p := ac.element(typeID[T]()); p != nil {
+			return p
 		}
 		return newSlow[T](ac)
 	}))
@@ -64,21 +67,7 @@ func newSlow[T any](ac *Allocator) unsafe.Pointer {
 	if ac == nil || size == 0 {
 		return unsafe.Pointer(new(T))
 	}
-	if c := ac.core; c != nil && c.typed != nil {
-		if id := typeID[T](); !c.multi && c.debug == nil && atomic.LoadInt32(&ac.refs) > 0 {
-			if s := *c.typed.cached(id); s != nil && s.typ == id {
-				var p unsafe.Pointer
-				if s.pointers {
-					p = s.bump()
-				} else {
-					p = c.cur.bump(roundUp(size))
-				}
-				if p != nil {
-					return p
-				}
-			}
-		}
-	} else if p := ac.more(roundUp(size)); p != nil {
+	if p := ac.more(roundUp(size)); p != nil {
 		return p
 	}
 	if p := unsafe.SliceData(makeTyped[T](ac, "New", 1)); p != nil {
@@ -101,7 +90,7 @@ func makeTyped[T any](ac *Allocator, op string, n int) []T {
 	case c.typed != nil:
 		locked := c.lock()
 		defer c.unlock(locked)
-		if sl := slabOf[T](c); sl.pointers {
+		if sl := slabOf[T](c); sl.scanned() {
 			return take[T](sl, n)
 		}
 		return unsafe.Slice((*T)(c.take(size)), n)
@@ -124,6 +113,9 @@ func NewFrom[T any](ac *Allocator, src *T) *T {
 func NewEnum[T any](ac *Allocator, v T) *T {
 	// A literal costs the inliner less than the name of a generic function.
 	p := (*T)(alloc(ac, max(unsafe.Sizeof(cell[T]{}), word), elsewhere, func(ac *Allocator) unsafe.Pointer {
+		if p := ac.element(typeID[T]()); p != nil {
+			return p
+		}
 		return newSlow[T](ac)
 	}))
 	*p = v
@@ -239,10 +231,13 @@ func (ac *Allocator) NewString(v string) string {
 	if ac == nil || len(v) == 0 {
 		return v
 	}
-	b := NewSlice[byte](ac, len(v), len(v))
-	copy(b, v)
+	p := (*byte)(alloc(ac, roundUp(uintptr(len(v))), flat, none))
+	if p == nil {
+		p = unsafe.SliceData(NewSlice[byte](ac, len(v), len(v)))
+	}
 	// Safety: nobody else has the bytes, so they do not change any more.
-	return unsafe.String(unsafe.SliceData(b), len(b))
+	copy(unsafe.Slice(p, len(v)), v)
+	return unsafe.String(p, len(v))
 }
 
 // stringFront is the size of a string's header in front of its bytes.
@@ -252,7 +247,7 @@ const stringFront = (unsafe.Sizeof("") + word - 1) &^ (word - 1)
 func (ac *Allocator) String(v string) *string {
 	n := len(v)
 	size := stringFront + roundUp(uintptr(n))
-	// No string is long enough for an overflow.
+	// No string is so long that the sum overflows.
 	if ac == nil || ac.off+size > ac.end {
 		return ac.stringSlow(v, size)
 	}
@@ -287,8 +282,8 @@ func (ac *Allocator) String(v string) *string {
 //go:noinline
 func (ac *Allocator) stringSlow(v string, size uintptr) *string {
 	if len(v) <= maxAlloc {
-		p := elsewhere(ac, size, none)
-		if p == nil {
+		p := ac.shared(size)
+		if p == nil && ac.alone() == nil {
 			p = ac.more(size)
 		}
 		if p != nil {
@@ -300,7 +295,10 @@ func (ac *Allocator) stringSlow(v string, size uintptr) *string {
 			return s
 		}
 	}
-	s := (*string)(newSlow[string](ac))
+	s := (*string)(ac.element(typeID[string]()))
+	if s == nil {
+		s = (*string)(newSlow[string](ac))
+	}
 	*s = ac.NewString(v)
 	return s
 }

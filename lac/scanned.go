@@ -2,6 +2,7 @@ package lac
 
 import (
 	"reflect"
+	"sync/atomic"
 	"unsafe"
 )
 
@@ -11,18 +12,22 @@ import (
 type typedSpace struct {
 	cache [64]*slab // by hash of the type, the slab used last
 	slabs map[unsafe.Pointer]*slab
+	own   []*slab // those of types with pointers
 }
 
-// slab hands out elements of one type from blocks of growing length.
+// slab hands out elements of one type, if it has pointers from blocks of growing
+// length, else from the arena's chunks.
 type slab struct {
-	typ      unsafe.Pointer // identity of the type
-	pointers bool           // false: the type lies in the arena's chunks
-	base     unsafe.Pointer // current block
-	off, end uintptr        // free part of the current block, in bytes; zero memory
-	size     uintptr        // of an element, in bytes
-	blocks   []block        // all blocks, the current one last
-	wipe     func(p unsafe.Pointer, n int)
+	typ    unsafe.Pointer // identity of the type
+	size   uintptr        // of an element, in bytes
+	from   *window        // where there is zero memory: free, or what is free of the current chunk
+	free   window         // of the current block
+	blocks []block        // all blocks, the current one last
+	wipe   func(p unsafe.Pointer, bytes uintptr)
 }
+
+// scanned tells that the elements lie in blocks.
+func (s *slab) scanned() bool { return s.from == &s.free }
 
 // block is a slice of n elements by its address.
 type block struct {
@@ -46,15 +51,38 @@ func typeID[T any]() unsafe.Pointer {
 // cached is where the slab of a type is remembered.
 func (t *typedSpace) cached(id unsafe.Pointer) **slab { return &t.cache[uintptr(id)>>5%64] }
 
-// bump hands out one zeroed element of a type with pointers, or nil. The caller
-// has the core to itself.
-func (s *slab) bump() unsafe.Pointer {
-	if s.end-s.off < s.size {
-		return nil
+// alone returns the core of a scanned arena that one handle works on, or nil.
+func (ac *Allocator) alone() *core {
+	if ac != nil && ac.core != nil && ac.core.single != nil && atomic.LoadInt32(&ac.refs) > 0 {
+		return ac.core
 	}
-	s.off += s.size
-	// Safety: the element lies in the block at base.
-	return unsafe.Add(s.base, s.off-s.size)
+	return nil
+}
+
+// element hands out a zeroed element of the type id if the arena is scanned and
+// has a slab with room for it, else nil.
+func (ac *Allocator) element(id unsafe.Pointer) unsafe.Pointer {
+	if c := ac.alone(); c != nil {
+		if s := *c.single.cached(id); s != nil && s.typ == id {
+			return s.from.bump(s.size)
+		}
+	}
+	return nil
+}
+
+// flat is elsewhere for types without pointers, which need no slab.
+//
+//go:nosplit
+func flat(ac *Allocator, n uintptr, slow slowFunc) unsafe.Pointer {
+	if p := ac.shared(n); p != nil {
+		return p
+	}
+	if c := ac.alone(); c != nil {
+		if p := c.cur.bump(n); p != nil {
+			return p
+		}
+	}
+	return slow(ac)
 }
 
 // slabOf returns the slab of T, made at the first use. The caller has the core
@@ -68,8 +96,17 @@ func slabOf[T any](c *core) *slab {
 	}
 	s := t.slabs[id]
 	if s == nil {
-		s = &slab{typ: id, pointers: hasPointers(reflect.TypeFor[T]()), size: unsafe.Sizeof(*(*T)(nil))}
-		s.wipe = func(p unsafe.Pointer, n int) { clear(unsafe.Slice((*T)(p), n)) }
+		s = &slab{typ: id, size: unsafe.Sizeof(*(*T)(nil))}
+		if hasPointers(reflect.TypeFor[T]()) {
+			s.from = &s.free
+			s.wipe = func(p unsafe.Pointer, bytes uintptr) {
+				// Here the size is a constant, and so the division is cheap.
+				clear(unsafe.Slice((*T)(p), bytes/unsafe.Sizeof(*(*T)(nil))))
+			}
+			t.own = append(t.own, s)
+		} else {
+			s.from, s.size = &c.cur.window, roundUp(s.size)
+		}
 		if t.slabs == nil {
 			t.slabs = map[unsafe.Pointer]*slab{}
 		}
@@ -79,10 +116,11 @@ func slabOf[T any](c *core) *slab {
 	return s
 }
 
-// take hands out n zeroed elements of the slab's type.
+// take hands out n zeroed elements of a type with pointers.
 func take[T any](s *slab, n int) []T {
 	bytes := uintptr(n) * s.size
-	if s.end-s.off < bytes {
+	p := s.free.bump(bytes)
+	if p == nil {
 		if bytes > maxSlabBytes {
 			return make([]T, n)
 		}
@@ -92,35 +130,41 @@ func take[T any](s *slab, n int) []T {
 		}
 		b := make([]T, max(length, n))
 		s.blocks = append(s.blocks, block{unsafe.Pointer(unsafe.SliceData(b)), len(b)})
-		s.base, s.off, s.end = unsafe.Pointer(unsafe.SliceData(b)), 0, uintptr(len(b))*s.size
+		s.free = window{unsafe.Pointer(unsafe.SliceData(b)), 0, uintptr(len(b)) * s.size}
+		p = s.free.bump(bytes)
 	}
-	p := unsafe.Add(s.base, s.off)
-	s.off += bytes
-	// Safety: [off, off+bytes) of a block of T was free, zero and aligned for T.
+	// Safety: the bytes of a block of T were free, zero and aligned for T.
 	return unsafe.Slice((*T)(p), n)
 }
 
 // reset empties the slabs. The largest block of each stays for the next arena;
 // clearing it also lets go of everything the objects pointed to.
 func (t *typedSpace) reset() {
-	for id, s := range t.slabs {
+	kept := 0
+	for _, s := range t.own {
 		k := len(s.blocks)
-		if k == 0 {
-			if s.pointers {
-				// A type that the last arena did not use is forgotten.
-				delete(t.slabs, id)
-				*t.cached(id) = nil
+		switch {
+		case k == 0:
+			// A type that the last arena did not use is forgotten.
+			delete(t.slabs, s.typ)
+			if slot := t.cached(s.typ); *slot == s {
+				*slot = nil
 			}
 			continue
+		case k == 1 && s.free.off == 0:
+			s.blocks, s.free = nil, window{}
+		default:
+			s.wipe(s.free.base, s.free.off)
+			s.free.off = 0
+			if k > 1 {
+				last := s.blocks[k-1]
+				clear(s.blocks)
+				s.blocks = append(s.blocks[:0], last)
+			}
 		}
-		if s.off == 0 && k == 1 {
-			s.blocks, s.base, s.end = nil, nil, 0
-			continue
-		}
-		s.wipe(s.base, int(s.off/s.size))
-		last := s.blocks[k-1]
-		clear(s.blocks)
-		s.blocks = append(s.blocks[:0], last)
-		s.off = 0
+		t.own[kept] = s
+		kept++
 	}
+	clear(t.own[kept:])
+	t.own = t.own[:kept]
 }

@@ -75,16 +75,24 @@ func (t *table) bump(n uintptr) unsafe.Pointer {
 	return nil
 }
 
-// elsewhere serves alloc when the window of the handle could not: from the
-// window of the goroutine if the handle is shared, else by slow.
+// shared hands out n bytes of the goroutine's window if the handle is shared, else
+// nil. It is to be inlined.
+//
+//go:nocheckptr
+func (ac *Allocator) shared(n uintptr) unsafe.Pointer {
+	if ac != nil && ac.table != nil {
+		return ac.table.bump(n)
+	}
+	return nil
+}
+
+// elsewhere serves alloc when the window of the handle could not.
 //
 //go:nosplit
 //go:nocheckptr
 func elsewhere(ac *Allocator, n uintptr, slow slowFunc) unsafe.Pointer {
-	if ac != nil && ac.table != nil {
-		if p := ac.table.bump(n); p != nil {
-			return p
-		}
+	if p := ac.shared(n); p != nil {
+		return p
 	}
 	return slow(ac)
 }
