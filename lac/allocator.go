@@ -98,7 +98,7 @@ func (ac *Allocator) grown(c *core) {
 // allocLocked serves a handle that shares its core with other handles.
 func (ac *Allocator) allocLocked(c *core, n uintptr) unsafe.Pointer {
 	if g := c.grow(c.granule(), ac.end); n <= g/4 {
-		w := c.carve(g)
+		w := c.carve(g, ac.base)
 		p := w.bump(n)
 		ac.base, ac.off, ac.end = w.base, w.off, w.end
 		if p != nil {

@@ -28,7 +28,7 @@ func (w *window) bump(n uintptr) unsafe.Pointer {
 
 // rest is a window of which the bytes in [off, dirty) may be anything: what is
 // free of the current chunk, or was left over when a larger request opened
-// another.
+// another. dirty is beyond end at most where several goroutines work on the core.
 type rest struct {
 	window
 	dirty uintptr
@@ -44,6 +44,16 @@ func (r *rest) cut(n uintptr) (p unsafe.Pointer, dirty uintptr) {
 	return p, dirty
 }
 
+// cutTop hands out the last n bytes as cut does the first ones.
+func (r *rest) cutTop(n uintptr) (p unsafe.Pointer, dirty uintptr) {
+	r.end -= n
+	if r.end < r.dirty {
+		dirty = min(r.dirty-r.end, n)
+	}
+	// Safety: the caller saw that there is room.
+	return unsafe.Add(r.base, r.end), dirty
+}
+
 // scrub makes all of r zero.
 func (r *rest) scrub() {
 	if r.off < r.dirty {
@@ -53,8 +63,14 @@ func (r *rest) scrub() {
 	}
 }
 
-// used is how far into the chunk there may be anything but zeros.
-func (r *rest) used() uintptr { return max(r.off, r.dirty) }
+// leave notes how far into the chunk of r there may be anything but zeros.
+func (c *core) leave(r *rest) {
+	ch := c.chunkAt(r.chunk)
+	ch.used = max(r.off, r.dirty)
+	if r.end < ch.size {
+		ch.used = ch.size
+	}
+}
 
 const (
 	// maxRests bounds the search for a fit among left-over windows.
@@ -85,6 +101,7 @@ type core struct {
 	rests   []rest
 	handles atomic.Int32 // live handles, when multi
 	tenant  *Allocator   // the handle that a seat lent, when multi
+	top     bool         // the next goroutine begins at the end of a window, when multi
 
 	mu       sync.Mutex // guards the core once it is multi or in debug mode
 	multi    bool       // more than one goroutine may allocate
@@ -218,35 +235,50 @@ func (c *core) remember(w rest) {
 			w, c.rests[least] = c.rests[least], w
 		}
 	}
-	c.chunkAt(w.chunk).used = w.used()
+	c.leave(&w)
 }
 
 // takeShared is take for one of several goroutines. It clears without the lock:
 // the others need not wait for that.
 func (c *core) takeShared(n uintptr) unsafe.Pointer {
-	p, _, dirty := c.cutShared(n, n)
+	c.mu.Lock()
+	p, dirty := c.cut(n)
+	c.mu.Unlock()
 	zero(p, dirty)
 	return p
 }
 
 // carve cuts a window of about n bytes out of the free memory, for one of
-// several goroutines. It clears without the lock, as takeShared.
-func (c *core) carve(n uintptr) window {
-	p, n, dirty := c.cutShared(n, word)
+// several goroutines, whose last one was at last. It clears without the lock, as
+// takeShared.
+func (c *core) carve(n uintptr, last unsafe.Pointer) window {
+	p, n, dirty := c.cutNear(n, last)
 	zero(p, dirty)
 	// Safety: cut returned n bytes of one chunk; offsets from p stay inside it.
 	return window{p, 0, n}
 }
 
-// cutShared is cut under the lock. It cuts less than n bytes off the current
-// window, but not less than least, rather than leave a rest there.
-func (c *core) cutShared(n, least uintptr) (p unsafe.Pointer, size, dirty uintptr) {
+// cutNear is cut under the lock. It cuts less than n bytes off the current window
+// rather than leave a rest there. Goroutines begin in turns at its two ends and go
+// on where they were, so that each finds most of the memory in the caches of its
+// processor that it had in the last arena.
+func (c *core) cutNear(n uintptr, last unsafe.Pointer) (p unsafe.Pointer, size, dirty uintptr) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if room := c.cur.room(); room >= least {
+	r := &c.cur
+	if room := r.room(); room >= word {
 		n = min(n, room)
 	}
-	p, dirty = c.cut(n)
+	top := uintptr(last) >= uintptr(r.base)+r.end
+	if last == nil {
+		top = c.top
+		c.top = !c.top
+	}
+	if top && n <= r.room() {
+		p, dirty = r.cutTop(n)
+	} else {
+		p, dirty = c.cut(n)
+	}
 	return p, n, dirty
 }
 
@@ -262,9 +294,9 @@ func (c *core) grow(least, last uintptr) uintptr {
 // reset gives everything back but the first chunk. The caller owns the core
 // alone, and no handle refers to it any more.
 func (c *core) reset() {
-	c.chunkAt(c.cur.chunk).used = c.cur.used()
-	for _, r := range c.rests {
-		c.chunkAt(r.chunk).used = r.used()
+	c.leave(&c.cur)
+	for i := range c.rests {
+		c.leave(&c.rests[i])
 	}
 	if len(c.chunks) > 0 {
 		c.pool.store.put(c.chunks)
@@ -281,7 +313,7 @@ func (c *core) reset() {
 	// Several goroutines that used much are expected to come again: they clear the
 	// chunk themselves, each its windows.
 	c.plain = c.typed == nil && !(c.multi && c.first.used > header+c.granule())
-	c.multi, c.tenant = false, nil
+	c.multi, c.tenant, c.top = false, nil, false
 	if c.typed != nil {
 		c.typed.reset()
 	}

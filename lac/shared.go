@@ -125,13 +125,14 @@ func (c *core) allocShared(t *table, n uintptr) unsafe.Pointer {
 func (c *core) refillShared(n uintptr, mark *byte) unsafe.Pointer {
 	g := c.granule() / 4 &^ (word - 1)
 	key := uintptr(unsafe.Pointer(mark)) >> stackBlockShift
+	var last unsafe.Pointer
 	if s := c.table.find(key); s != nil && atomic.LoadUintptr(&s.key) == key {
-		g = c.grow(g, s.window.end)
+		g, last = c.grow(g, s.window.end), s.window.base
 	}
 	if n > max(g, c.granule())/4 {
 		return c.takeShared(n)
 	}
-	w := c.carve(max(g, n))
+	w := c.carve(max(g, n), last)
 	p := w.bump(n)
 	if p == nil {
 		return c.takeShared(n)

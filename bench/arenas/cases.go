@@ -89,15 +89,20 @@ func fills(every int, fill filler) []rows.Way {
 func inArenas(name string, every int, fill filler, options ...lac.Option) rows.Way {
 	return rows.Way{Name: name, Start: func() (func(int), func()) {
 		pool := lac.NewPool("bench", options...)
-		return func(n int) {
-			for n > 0 {
-				ac := pool.Get()
-				fill(ac, min(n, every))
-				ac.Release()
-				n -= every
-			}
-		}, func() {}
+		return func(n int) { inTurn(pool, n, every, fill) }, func() {}
 	}}
+}
+
+// inTurn does n operations, so many in each arena. It is not a literal because
+// the compiler copies those with their way's constructor, and does not inline the
+// release then as it does in other code.
+func inTurn(pool *lac.AllocatorPool, n, every int, fill filler) {
+	for n > 0 {
+		ac := pool.Get()
+		fill(ac, min(n, every))
+		ac.Release()
+		n -= every
+	}
 }
 
 // forests keep the last 64 trees alive, as a server does that works on many
