@@ -12,12 +12,12 @@ import (
 // Get. It lends one arena at a time, always on the same core, so all that a Get
 // has to do is to start the handle whose turn it is.
 type seat struct {
-	_     [0]atomic.Uint64    // aligns the counters on 32-bit machines
-	count uint64              // arenas lent
-	seen  uint64              // arenas lent at the last collection
-	block uintptr             // stack block
-	slab  *[slabLen]Allocator // all on one core
-	_     [32]byte            // a cache line each, on 64-bit machines
+	_     [0]atomic.Uint64   // aligns the counters on 32-bit machines
+	count uint64             // arenas lent
+	seen  uint64             // arenas lent at the last collection
+	block uintptr            // stack block
+	_     [40]byte           // a cache line each, on 64-bit machines
+	slab  [slabLen]Allocator // all on one core
 }
 
 // turn returns the handle lent last, and the next one.
@@ -76,9 +76,9 @@ func (t *seats) sit(p *AllocatorPool, c *core, mark *byte) *Allocator {
 	if c.debug != nil || !t.free(mark) {
 		return nil
 	}
-	s := &seat{slab: newSlab(p, 0), count: 1}
+	s := &seat{count: 1}
 	for i := range s.slab {
-		s.slab[i].core, s.slab[i].base = c, c.first.base
+		s.slab[i] = Allocator{base: c.first.base, core: c, pool: p}
 	}
 	c.home = nil
 	h := s.latest()
