@@ -153,7 +153,7 @@ func TestL18CorrectProgramsPass(t *testing.T) {
 	it.M = NewMap[string, item2](ac, 4)
 	it.M["x"] = item2{1, ac.Int(2)}
 	it.F = staticFunc
-	it.E = errTest
+	it.E = &staticError
 	it.A = 7
 	it.Ch = Attach(ac, make(chan int, 1))
 	two := New[item](ac)
@@ -173,7 +173,8 @@ type item2 struct {
 	p *int
 }
 
-var errTest = errors.New("static")
+// staticError is not on the heap, however little the compiler optimizes.
+var staticError MisuseError
 
 func TestL19DebugIsLinear(t *testing.T) {
 	for _, n := range []int{100, 1000, 10000} {
@@ -258,7 +259,7 @@ func TestL22AttachKinds(t *testing.T) {
 	Attach(ac, map[int]int{})
 	Attach(ac, mixed{new(int), nil})
 	Attach[any](ac, 5)
-	Attach[error](ac, errTest)
+	Attach[error](ac, &staticError)
 	Attach[any](ac, nil)
 	Attach(ac, 7)
 	Attach(ac, (*int)(nil))
