@@ -115,6 +115,91 @@ func TestSeatIsFreed(t *testing.T) {
 	}
 }
 
+// Whatever an arena was used for, and by whomever it was released, also while its
+// seat is freed: the next one is zero and nobody else's, a stale handle is
+// noticed, and each arena is counted once.
+func TestSeatAfterAnyUse(t *testing.T) {
+	const rounds, chunk = 300, 4 << 10
+	both := func(list ...func()) func() {
+		return func() {
+			var wg sync.WaitGroup
+			for _, f := range list {
+				wg.Go(f)
+			}
+			wg.Wait()
+		}
+	}
+	uses := map[string]func(ac *Allocator) (release func()){
+		"little": func(ac *Allocator) func() { return ac.Release },
+		"chunks": func(ac *Allocator) func() {
+			NewSlice[byte](ac, 3*chunk, 3*chunk)[0] = 1
+			return ac.Release
+		},
+		"attached": func(ac *Allocator) func() {
+			Attach(ac, new(int))
+			return ac.Release
+		},
+		"IncRef": func(ac *Allocator) func() {
+			ac.IncRef()
+			*New[[100]uint64](ac) = [100]uint64{1}
+			return both(ac.DecRef, ac.DecRef)
+		},
+		"Fork": func(ac *Allocator) func() {
+			fork := ac.Fork()
+			for range 50 {
+				*New[[8]uint64](fork), *New[[8]uint64](ac) = [8]uint64{1}, [8]uint64{2}
+			}
+			return both(fork.Release, ac.Release)
+		},
+		"both": func(ac *Allocator) func() {
+			ac.IncRef()
+			fork := ac.Fork()
+			fork.IncRef()
+			ac.String("text")
+			fork.Int(1)
+			return both(fork.Release, ac.Release, fork.DecRef, ac.DecRef)
+		},
+	}
+	for _, opts := range [][]Option{nil, {WithScanned()}} {
+		for name, use := range uses {
+			opts := append(opts, WithChunkSize(chunk), WithMisuse(func(error) {}))
+			p := NewPool(name, opts...)
+			for round := range rounds {
+				x := p.Get()
+				x.Int(1)
+				*New[*int](x) = x.Int(2)
+				release := use(x)
+				if round%3 == 0 {
+					p.mu.Lock()
+					p.seats.clear(true)
+					p.mu.Unlock()
+				}
+				release()
+				before := p.Stats().Misuses
+				x.Release()
+				x.Int(3)
+				New[*int](x)
+				if n := p.Stats().Misuses - before; n != 3 && name != "both" || !errors.Is(p.Err(), ErrReleased) {
+					t.Fatalf("%s, scanned %v: %d reports of three stale uses, last %v", name, p.scanned, n, p.Err())
+				}
+				a, b := p.Get(), p.Get()
+				if a.core == b.core {
+					t.Fatalf("%s, scanned %v: one arena has two owners", name, p.scanned)
+				}
+				for _, ac := range []*Allocator{a, b} {
+					if *New[[16]uint64](ac) != ([16]uint64{}) || *New[*int](ac) != nil {
+						t.Fatalf("%s, scanned %v: not zero", name, p.scanned)
+					}
+					ac.Release()
+				}
+			}
+			if s := p.Stats(); s.Gets != 3*rounds || s.Releases != 3*rounds || s.Cores > 20 {
+				t.Errorf("%s, scanned %v: %d gets, %d releases, %d arenas made", name, p.scanned, s.Gets, s.Releases, s.Cores)
+			}
+		}
+	}
+}
+
 // A dropped arena is collected, whether its goroutine gets others or not.
 func TestDroppedArenaGoes(t *testing.T) {
 	for _, busy := range []bool{false, true} {
