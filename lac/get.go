@@ -11,7 +11,7 @@ func (p *AllocatorPool) Get() *Allocator {
 		return nil
 	}
 	var mark byte
-	if s := p.seats.find(&mark); s != nil {
+	if s, ok := p.seats.find(&mark); ok {
 		l, h := s.turn()
 		if atomic.LoadInt32(&l.refs) != 0 {
 			return p.lend(nil, &mark)

@@ -47,18 +47,17 @@ func (t *seats) place(block uintptr) *unsafe.Pointer {
 	return &t.places[(block^block>>4)%seatCount]
 }
 
-// find returns the seat of the goroutine that has the variable mark, or nil. The
-// goroutine has the seat for as long as it calls nothing that may move the stack.
+// find returns the seat of the goroutine that has the variable mark, if it has one,
+// for as long as it calls nothing that may move the stack. It is ok, and not nil,
+// because the compiler would test a nil twice.
 //
 //go:nosplit
 //go:nocheckptr
-func (t *seats) find(mark *byte) *seat {
+func (t *seats) find(mark *byte) (s *seat, ok bool) {
 	block := uintptr(unsafe.Pointer(mark)) >> stackBlockShift
 	// Safety: places hold a *seat each.
-	if s := (*seat)(atomic.LoadPointer(t.place(block))); s != nil && s.block == block {
-		return s
-	}
-	return nil
+	s = (*seat)(atomic.LoadPointer(t.place(block)))
+	return s, s != nil && s.block == block
 }
 
 // free tells whether the place for the goroutine that has mark is free.
@@ -98,8 +97,8 @@ func (t *seats) sit(p *AllocatorPool, c *core, mark *byte) *Allocator {
 //
 //go:nocheckptr
 func (t *seats) again(mark *byte) *Allocator {
-	s := t.find(mark)
-	if s == nil {
+	s, ok := t.find(mark)
+	if !ok {
 		return nil
 	}
 	l, h := s.turn()

@@ -51,7 +51,7 @@ type seats struct{}
 type seat struct{ count uint64 }
 
 func (*seat) turn() (last, next *Allocator)                { return nil, nil }
-func (*seats) find(*byte) *seat                            { return nil }
+func (*seats) find(*byte) (*seat, bool)                    { return nil, false }
 func (*seats) free(*byte) bool                             { return false }
 func (*seats) again(*byte) *Allocator                      { return nil }
 func (*seats) sit(*AllocatorPool, *core, *byte) *Allocator { return nil }
