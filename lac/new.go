@@ -51,9 +51,8 @@ func New[T any](ac *Allocator) *T {
 		if ac == nil {
 			return unsafe.Pointer(new(T))
 		}
-		if p := ac.element(typeID[T]()); p != nil {
-			return p
-		}
+		// No more than this: the compiler inlines nothing into a literal that it
+		// copies with New.
 		return newSlow[T](ac)
 	}))
 }
@@ -66,6 +65,11 @@ func newSlow[T any](ac *Allocator) unsafe.Pointer {
 	size := unsafe.Sizeof(*(*T)(nil))
 	if ac == nil || size == 0 {
 		return unsafe.Pointer(new(T))
+	}
+	if t := ac.alone(); t != nil {
+		if p := t.bump(typeID[T]()); p != nil {
+			return p
+		}
 	}
 	if p := ac.more(roundUp(size)); p != nil {
 		return p
@@ -113,9 +117,6 @@ func NewFrom[T any](ac *Allocator, src *T) *T {
 func NewEnum[T any](ac *Allocator, v T) *T {
 	// A literal costs the inliner less than the name of a generic function.
 	p := (*T)(alloc(ac, max(unsafe.Sizeof(cell[T]{}), word), elsewhere, func(ac *Allocator) unsafe.Pointer {
-		if p := ac.element(typeID[T]()); p != nil {
-			return p
-		}
 		return newSlow[T](ac)
 	}))
 	*p = v
@@ -283,7 +284,7 @@ func (ac *Allocator) String(v string) *string {
 func (ac *Allocator) stringSlow(v string, size uintptr) *string {
 	if len(v) <= maxAlloc {
 		p := ac.shared(size)
-		if p == nil && ac.alone() == nil {
+		if p == nil {
 			p = ac.more(size)
 		}
 		if p != nil {
@@ -295,10 +296,7 @@ func (ac *Allocator) stringSlow(v string, size uintptr) *string {
 			return s
 		}
 	}
-	s := (*string)(ac.element(typeID[string]()))
-	if s == nil {
-		s = (*string)(newSlow[string](ac))
-	}
+	s := (*string)(newSlow[string](ac))
 	*s = ac.NewString(v)
 	return s
 }

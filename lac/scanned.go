@@ -51,21 +51,19 @@ func typeID[T any]() unsafe.Pointer {
 // cached is where the slab of a type is remembered.
 func (t *typedSpace) cached(id unsafe.Pointer) **slab { return &t.cache[uintptr(id)>>5%64] }
 
-// alone returns the core of a scanned arena that one handle works on, or nil.
-func (ac *Allocator) alone() *core {
-	if ac != nil && ac.core != nil && ac.core.single != nil && atomic.LoadInt32(&ac.refs) > 0 {
-		return ac.core
+// alone returns the slabs of a scanned arena that one handle works on, or nil.
+func (ac *Allocator) alone() *typedSpace {
+	if atomic.LoadInt32(&ac.refs) > 0 {
+		return ac.core.single
 	}
 	return nil
 }
 
-// element hands out a zeroed element of the type id if the arena is scanned and
-// has a slab with room for it, else nil.
-func (ac *Allocator) element(id unsafe.Pointer) unsafe.Pointer {
-	if c := ac.alone(); c != nil {
-		if s := *c.single.cached(id); s != nil && s.typ == id {
-			return s.from.bump(s.size)
-		}
+// bump hands out a zeroed element of the type id if there is a slab with room for
+// it, else nil. It is to be inlined.
+func (t *typedSpace) bump(id unsafe.Pointer) unsafe.Pointer {
+	if s := *t.cached(id); s != nil && s.typ == id {
+		return s.from.bump(s.size)
 	}
 	return nil
 }
@@ -77,8 +75,8 @@ func flat(ac *Allocator, n uintptr, slow slowFunc) unsafe.Pointer {
 	if p := ac.shared(n); p != nil {
 		return p
 	}
-	if c := ac.alone(); c != nil {
-		if p := c.cur.bump(n); p != nil {
+	if ac != nil && ac.alone() != nil {
+		if p := ac.core.cur.bump(n); p != nil {
 			return p
 		}
 	}
