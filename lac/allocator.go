@@ -17,7 +17,7 @@ type Allocator struct {
 	off  uintptr
 	end  uintptr
 
-	core *core // nil once released, but that a seat's handles keep it
+	core *core // nil once released, unless a seat has the handle
 	pool *AllocatorPool
 	// refs is 1 from Get and one more per IncRef; -1 while a release is on its
 	// way, 0 or spent once it is done.

@@ -91,7 +91,7 @@ const (
 //     of it zero from the start, and one handle, never shared, works on it.
 type core struct {
 	pool  *AllocatorPool
-	home  *shard // where a plain release may take place without a lock
+	home  *shard // where a plain release may take place without a lock; nil if a seat has the core
 	plain bool
 
 	first   chunk   // the chunk that stays with the core

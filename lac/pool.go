@@ -25,9 +25,9 @@ const (
 // AllocatorPool lends arenas out and keeps their memory between two lives. It is
 // safe for use by several goroutines.
 //
-//	Get: arena released last -> own shard -> handles sent home -> shared list -> new core
+//	Get: own seat -> own shard: arena released last, idle cores, handles sent home -> shared list -> new core
 //
-// A few goroutines have a seat, with an arena that nobody else uses. Each processor has a shard with a few idle cores, reached without a lock;
+// A few goroutines have a seat, and there a core that nobody else uses. Each processor has a shard with a few idle cores, reached without a lock;
 // the rest of the idle cores and the idle chunks are shared under locks.
 type AllocatorPool struct {
 	name      string

@@ -137,7 +137,9 @@ func (ac *Allocator) sendHome(c *core) bool {
 	return true
 }
 
-// finish gives up a claimed handle, and its core if no other handle is left.
+// finish gives up a claimed handle, and its core if no other handle is left: to the
+// seat that lent it, or to the pool. The seat looks at the handle that it lent, its
+// tenant, which is therefore the last to be done.
 func (ac *Allocator) finish(c *core) {
 	p, tenant := ac.pool, ac
 	if c.multi {

@@ -119,7 +119,7 @@ func TestSeatIsFreed(t *testing.T) {
 // seat is freed: the next one is zero and nobody else's, a stale handle is
 // noticed, and each arena is counted once.
 func TestSeatAfterAnyUse(t *testing.T) {
-	const rounds, chunk = 300, 4 << 10
+	const rounds, chunk = 150, 4 << 10
 	both := func(list ...func()) func() {
 		return func() {
 			var wg sync.WaitGroup
