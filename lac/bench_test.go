@@ -52,19 +52,16 @@ func benchItems(b *testing.B, p *AllocatorPool, every int, shared bool) {
 	var e *pbItem
 	left := 0
 	ac := p.Get()
-	renew := func() {
-		ac.Release()
-		ac = p.Get()
-		if shared {
-			ac.IncRef()
-			ac.DecRef()
-		}
-		left = every
-	}
 	i := 0
 	for b.Loop() {
 		if left == 0 {
-			renew()
+			ac.Release()
+			ac = p.Get()
+			if shared {
+				ac.IncRef()
+				ac.DecRef()
+			}
+			left = every
 		}
 		e = arenaItem(ac, i)
 		left--
