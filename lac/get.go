@@ -37,7 +37,7 @@ func (p *AllocatorPool) Get() *Allocator {
 	return h
 }
 
-// newSlab makes the handles of a shard or a seat, each with the next one in turn.
+// newSlab makes the handles of a shard, each with the next one in turn.
 func newSlab(p *AllocatorPool, refs int32) *[slabLen]Allocator {
 	slab := new([slabLen]Allocator)
 	for i := range slab {

@@ -53,8 +53,8 @@ func (t *typedSpace) cached(id unsafe.Pointer) **slab { return &t.cache[uintptr(
 
 // alone returns the slabs of a scanned arena that one handle works on, or nil.
 func (ac *Allocator) alone() *typedSpace {
-	if atomic.LoadInt32(&ac.refs) > 0 {
-		return ac.core.single
+	if c := ac.core; c != nil && atomic.LoadInt32(&ac.refs) > 0 {
+		return c.single
 	}
 	return nil
 }
