@@ -98,7 +98,7 @@ const maxAlign = 4096
 // memory of this allocator, and for every b if a is nil. O(1) with the default
 // placement; never allocates for a whole block. A part of a block of 4 to 64 KiB
 // may keep the allocator's other users waiting for some ten microseconds, once
-// for each run of up to 15 such blocks.
+// for each run of such blocks; where only ends are freed, hardly ever.
 func (a *ScalableMemoryAllocator) Free(b []byte) bool { return a.engine().Free(b) }
 
 // FreeRest frees all of *b behind its first keep bytes and shortens *b, and

@@ -12,6 +12,10 @@ const (
 	small     = 56       // number of classes of small requests
 	classes   = small + 28
 
+	// Strips are a class of their own, which no request has.
+	stripClass = classes
+	kinds      = classes + 1 // of spans
+
 	spanShift = 15
 	spanUnit  = 1 << spanShift // bytes: a span's alignment in the chunk, and its size is a multiple
 	maxSpan   = 256 << 10      // bytes

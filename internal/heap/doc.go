@@ -8,8 +8,9 @@
 //	n <= 64 KiB                                 n > 64 KiB, and smaller ones of
 //	  |                                         a heap or a class that has had few
 //	shard, one for each P            shard.go     |
-//	  current span of each of 84 classes          |
-//	  | none has a free slot                      |
+//	  current span of each of 84 classes; or      |
+//	  the strip, if blocks are trimmed  strip.go  |
+//	  | none has a free slot, or room             |
 //	  spans with free slots, then what others     |
 //	  freed in this shard's spans                 |
 //	  | none, either                              |
@@ -33,6 +34,8 @@
 //	other part of one           under mu, in an exact side record  (free.go)
 //	part of a larger slot       the slots of the span become blocks of the chunk
 //	                            (melt.go); then as below
+//	block of a strip, its tail  as a whole slot: the record says free, or shorter
+//	other part of one           the strip melts (melt.go); then as below
 //	block of a chunk, or part   under mu, by the placement
 //
 // What is watched block by block, in debug mode (debug.go) or by the sampled
@@ -63,10 +66,13 @@
 //   - of the slots carved so far, those whose record says free are exactly those
 //     on the span's list; a queued slot has its bit set, and its span is on a stack
 //   - a slot freed in part has a side record, with at least one byte left
+//   - the blocks of a strip lie between its start and where the next one is cut,
+//     in order, none over another; an empty strip starts over
 //
 // # Accounting
 //
 //	span    used + slots on the free list + (slots - carved) == slots
+//	strip   used == blocks that are live or queued
 //	chunk   free bytes of the placement + bytes of spans + bytes of blocks == size
 //	heap    Malloced - Freed == live bytes of slots + live bytes of blocks
 //

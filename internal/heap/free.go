@@ -24,7 +24,7 @@ func (h *Heap) freeForeign(s *shard, sp *span, b []byte) bool {
 	// Once the slot is queued the owner may take it in and give the span back
 	// before this goroutine comes to announce it.
 	owner := sp.owner.Load()
-	if s == noShard || owner == nil || within != 0 || off >= uintptr(sp.limit) || !s.queue(sp, i, len(b)) {
+	if s == noShard || owner == nil || within != 0 || off >= uintptr(sp.limit) || !s.queue(sp, i, len(b), stateLive) {
 		leave(s)
 		return h.freeSlow(b)
 	}
@@ -85,6 +85,9 @@ func (h *Heap) watchedFree(b []byte) error {
 // freeSlot frees b, which starts in a page of sp. Not done means that the
 // state changed while it looked: find the span again and call again.
 func (h *Heap) freeSlot(sp *span, addr uintptr, b []byte) (err error, done bool) {
+	if sp.class == stripClass {
+		return h.freeCut(sp, addr, b)
+	}
 	s := h.pinFor(sp)
 	local := sp.owner.Load() == s
 	if s == noShard {
@@ -107,7 +110,7 @@ func (h *Heap) freeSlot(sp *span, addr uintptr, b []byte) (err error, done bool)
 
 	case sp.class >= small && r&stateMask == stateLive && end <= size && within < size && (within > 0 || end < size):
 		unpin(s)
-		h.melt(sp)
+		h.melt(sp, end == size)
 		return nil, false
 
 	case r&stateMask == statePart, r&stateMask == stateLive && end < size:
@@ -137,7 +140,7 @@ func (h *Heap) freeSlot(sp *span, addr uintptr, b []byte) (err error, done bool)
 
 	default:
 		owner := sp.owner.Load()
-		if done = s.queue(sp, i, len(b)); done {
+		if done = s.queue(sp, i, len(b), stateLive); done {
 			owner.announce(sp)
 		}
 		unpin(s)

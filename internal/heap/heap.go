@@ -61,7 +61,9 @@ type Heap struct {
 	ticked, tickedFreed uint64                   // the totals at the last tick
 	reclaimed           uint64                   // malloced at the last reclaim
 	solo                int                      // blocks of up to maxSlot placed before the heap is shared out
-	spare               *[classes]*span          // lists of spans that are placed nowhere; nil before the heap is shared out
+	spare               *[kinds]*span            // lists of spans that are placed nowhere; nil before the heap is shared out
+	trimmed             [classes - small]bool    // classes that are to be cut from strips, as each shard learns under mu
+	dry                 int                      // blocks to place before the next try to find a place for a strip
 	wait                *[classes - small]uint32 // blocks to place one by one before the next span of a class above maxSmall
 	parts               map[uintptr]*part        // slots in state part, by address
 	lent                *chunk                   // where the last Borrow is that no slot serves; until the next block is placed
@@ -132,6 +134,9 @@ func (h *Heap) mallocAny(n int) []byte {
 // TryMalloc is Malloc with the reason when there is nothing to return:
 // ErrInvalidSize, ErrLimit, ErrClosed, or an error that wraps ErrOutOfMemory.
 func (h *Heap) TryMalloc(n int) ([]byte, error) {
+	if b := h.cut(n); b != nil {
+		return b, nil
+	}
 	switch {
 	case n <= 0:
 		if n == 0 {
@@ -184,6 +189,11 @@ func (h *Heap) mallocSlot(n, c int) ([]byte, error) {
 	if h.closed || !h.shareOut() || h.direct(c) {
 		b, err := h.placeBlock(n, 1)
 		return b, h.unlock(err)
+	}
+	if c >= small {
+		if b, err, ok := h.placeCut(n, c); ok {
+			return b, h.unlock(err)
+		}
 	}
 	for {
 		// The goroutine may be on another P each time around.
@@ -249,6 +259,9 @@ func (h *Heap) Free(b []byte) bool {
 			leave(s)
 			return true
 		}
+	}
+	if sp.class == stripClass {
+		return h.freeStrip(s, sp, b)
 	}
 	leave(s)
 	return h.freeSlow(b)
@@ -338,7 +351,7 @@ func (h *Heap) shareOut() bool {
 		return false
 	}
 	if h.spare == nil {
-		h.spare = new([classes]*span)
+		h.spare = new([kinds]*span)
 		h.wait = new([classes - small]uint32)
 		for i := range h.wait {
 			h.wait[i] = firstWait

@@ -70,7 +70,8 @@ func (c *chunk) inUse(spans *spanMap) bool {
 		}
 		sp := place.Load()
 		for _, r := range sp.recs[:sp.carved] {
-			if r&stateMask == stateLive || r&stateMask == statePart {
+			switch r & stateMask {
+			case stateLive, statePart, stateCut:
 				return true
 			}
 		}

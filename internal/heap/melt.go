@@ -1,13 +1,19 @@
 package heap
 
-import "fmt"
+import (
+	"fmt"
+	"sync/atomic"
+)
 
 // Spans above maxSmall. A slot is given back as a whole, and what is freed of
 // it before is free for nobody else. For small slots that is a bounded loss; for
 // larger ones it would not be, and trimming a block after a short read is what
 // they are for. So the span of a block that is freed in part melts: its slots
-// become blocks of the chunk, where any part is free for any request. A class
-// whose spans melt places its blocks one by one for a while.
+// become blocks of the chunk, where any part is free for any request.
+//
+// A class whose blocks are trimmed has its next ones cut from a strip
+// (strip.go). If a head or a middle is freed they are placed one by one for a
+// while; so are those that are too long for a strip.
 
 const (
 	firstWait = 64   // blocks of a class that are placed before its first span: one may be all there is
@@ -24,51 +30,91 @@ func (h *Heap) direct(c int) bool {
 	return true
 }
 
-// melt makes the live slots of sp blocks of its chunk and frees what is between
-// them. It does nothing if the span is no span any more.
-func (h *Heap) melt(sp *span) {
+// melt makes what is live in sp blocks of its chunk and frees what is between
+// them: a block was trimmed, or else a head or a middle of one is to be freed. It
+// does nothing if the span is no span any more.
+func (h *Heap) melt(sp *span, trimmed bool) {
 	h.mu.Lock()
-	owner := sp.owner.Load()
-	if h.set.Load() == nil || owner == nil {
+	if h.set.Load() == nil || sp.owner.Load() == nil {
 		_ = h.unlock(nil)
 		return
 	}
-	h.wait[sp.class-small] = meltWait
-	h.pause()
+	s := h.pinFor(sp)
+	owner := sp.owner.Load()
+	if owner != s {
+		unpin(s)
+		h.pause()
+	}
+	switch {
+	case sp.class == stripClass:
+		for c := range h.wait {
+			if owner.cuts[c] > 0 {
+				owner.cuts[c], h.trimmed[c], h.wait[c] = 0, false, meltWait
+			}
+		}
+	case trimmed && sp.size <= maxCut:
+		h.trimmed[sp.class-small] = true
+	default:
+		h.wait[sp.class-small] = meltWait
+	}
 	if owner.lends(int(sp.class)) && sp.where == isCur {
 		h.lent = sp.chunk
 	}
+	h.freeze(owner, sp)
+	if owner == s {
+		unpin(s)
+	} else {
+		h.resume()
+	}
+	sp.next = nil
+	h.dissolve(sp)
+	_ = h.unlock(nil)
+}
+
+// freeze makes sp no span any more: what is live in it is gone. Whoever still
+// comes for it by way of the span looks again. The span itself is garbage when
+// they have. What is queued in it is free already. Under mu, pinned to the owner's
+// P or with the heap paused; dissolve has to follow, under the same mu.
+func (h *Heap) freeze(owner *shard, sp *span) {
 	owner.unlink(sp)
-	// Whoever still comes for a slot by way of the span finds it gone, and looks
-	// again. The span itself is garbage when they have. What is queued in it is
-	// free already.
-	var lengths [maxSpan / maxSmall]int
-	for i, r := range sp.recs[:sp.carved] {
-		if r&stateMask == stateLive {
-			lengths[i] = int(r &^ stateMask)
-			sp.recs[i] = stateGone
+	for i := range sp.recs[:sp.carved] {
+		// Others may free it, or its tail, until it is gone.
+		for r := atomic.LoadUint32(&sp.recs[i]); r&stateMask == stateLive || r&stateMask == stateCut; r = atomic.LoadUint32(&sp.recs[i]) {
+			if atomic.CompareAndSwapUint32(&sp.recs[i], r, stateGone|r&^stateMask) {
+				break
+			}
 		}
 	}
 	h.removeSpan(sp)
-	h.resume()
+}
 
-	size, t := int(sp.size), sp.chunk.tlsf
-	for i := range sp.recs {
-		start := sp.off + i*size
-		if i > 0 && !t.Split(start) {
-			panic(fmt.Sprintf("gomem: internal error: no live block to split at %d", start))
+// dissolve makes what is gone of frozen spans, linked through next, blocks of
+// the chunk and frees the rest. Under mu.
+func (h *Heap) dissolve(sp *span) {
+	for ; sp != nil; sp = sp.next {
+		c, end := sp.chunk, sp.off // of what was dealt with
+		free := func(to int) {
+			if to == end {
+				return
+			}
+			if err := c.place.Free(end, to-end); err != nil {
+				panic(fmt.Sprintf("gomem: internal error: freeing %d bytes at %d: %v", to-end, end, err))
+			}
 		}
-	}
-	used := len(sp.recs) * size
-	if used < sp.bytes() {
-		h.giveBack(sp.chunk, sp.off+used, sp.bytes()-used)
-	}
-	for i, n := range lengths[:len(sp.recs)] {
-		if n < size {
-			h.giveBack(sp.chunk, sp.off+i*size+n, size-n)
+		for i, r := range sp.recs[:sp.carved] {
+			if r&stateMask != stateGone {
+				continue
+			}
+			at := sp.off + i*int(sp.size)
+			if i > 0 && !c.tlsf.Split(at) {
+				panic(fmt.Sprintf("gomem: internal error: no live block to split at %d", at))
+			}
+			free(at)
+			end = at + int(r&^stateMask)
 		}
+		free(sp.off + sp.bytes())
+		h.gaveBack(c)
 	}
-	_ = h.unlock(nil)
 }
 
 // unlink takes sp out of the shard's lists.

@@ -142,23 +142,21 @@ func TestFreeThatSawTheSpan(t *testing.T) {
 	}
 }
 
-// TestTrimmedClassWaits: a class whose blocks are trimmed gets no new span for
-// a while, and then tries again.
-func TestTrimmedClassWaits(t *testing.T) {
+// TestBeheadedClassWaits: a class of which heads are freed gets neither a span
+// nor a strip for a while, and then tries again.
+func TestBeheadedClassWaits(t *testing.T) {
 	const n = 16 << 10
 	h := sharedOut(t, n)
-	trim := func() {
+	behead := func() {
 		b := mustMalloc(t, h, n)
-		if !h.Free(b[1000:]) || !h.Free(b[:1000]) {
-			t.Fatal("refused")
-		}
+		mustFree(t, h, b[:1000], b[1000:])
 	}
 	for range 100 {
-		trim() // until no span is left
+		behead() // until no span is left
 	}
 	before := h.Stats().Spans // that other shards hold, if any
 	for range meltWait - 200 {
-		trim()
+		behead()
 	}
 	if w := h.wait[class(n)-small]; w == 0 || w > 200 {
 		t.Fatalf("waits for %d more blocks", w)

@@ -76,6 +76,12 @@ func (h *Heap) placeSpan(class int) (*span, error) {
 	} else {
 		sp = newSpan(class)
 	}
+	h.enterSpan(sp, c, off)
+	return sp, nil
+}
+
+// enterSpan makes the live block at off of c the span sp. Under mu.
+func (h *Heap) enterSpan(sp *span, c *chunk, off int) {
 	sp.place(c, off)
 	for i := range sp.units() {
 		at := uintptr(sp.base) + uintptr(i*spanUnit)
@@ -88,7 +94,6 @@ func (h *Heap) placeSpan(class int) (*span, error) {
 	h.arm()
 	c.nspans++
 	c.spanned += sp.bytes()
-	return sp, nil
 }
 
 // removeSpan has nobody find sp any more. Under mu.

@@ -60,18 +60,21 @@ func (h *Heap) reclaim() {
 	unpin(h.pinLocked())
 	me := (*h.set.Load())[pinIndex()%len(*h.set.Load())]
 	h.pause()
+	var dead *span
 	for _, s := range *h.set.Load() {
 		if s == noShard {
 			continue
 		}
 		s.drain()
 		h.dropSpans(s.takeIdle(true))
+		dead = h.freezeDead(s, dead)
 		if me != noShard && s != me && s.malloced == s.seen {
 			me.takeOver(s)
 		}
 		s.seen = s.malloced
 	}
 	h.resume()
+	h.dissolve(dead)
 }
 
 // takeOver makes s the owner of the spans with free slots that from owns.
@@ -321,7 +324,7 @@ func (h *Heap) reset() error {
 	}
 	h.freed = h.malloced
 	h.set.Store(nil)
-	h.solo, h.parts = 0, nil
+	h.solo, h.dry, h.parts = 0, 0, nil
 	h.resume()
 	h.dead, h.stuck = append(h.dead, h.stuck...), nil
 	for _, c := range h.chunks {

@@ -31,9 +31,9 @@ const (
 
 // sampler is the sampled guard. Whether to sample is decided where a processor
 // has run out of slots of a class, not on the fast path, so what is counted are
-// the blocks that a refill brings and those that are placed one by one. Blocks
-// that are freed and allocated again before the next refill do not count, and
-// are not sampled either.
+// the blocks that a refill brings, those that are placed one by one and, a batch
+// at a time, those that are cut from strips. Blocks that are freed and allocated
+// again before the next refill do not count, and are not sampled either.
 //
 //	|wall|slot 0|wall|slot 1|wall| …
 type sampler struct {
@@ -286,7 +286,12 @@ func (h *Heap) resetSamples() error {
 // instruction.
 func (s *shard) brought(g *sampler, c int) {
 	sp := s.cur[c]
-	if s.unsampled += int64(sp.carved - sp.used + 1); s.unsampled >= g.batch {
+	s.bring(g, int64(sp.carved-sp.used+1))
+}
+
+// bring takes note of so many blocks that the guard may choose from.
+func (s *shard) bring(g *sampler, blocks int64) {
+	if s.unsampled += blocks; g != nil && s.unsampled >= g.batch {
 		g.due.Add(-s.unsampled)
 		s.unsampled = 0
 	}

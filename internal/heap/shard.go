@@ -19,10 +19,15 @@ type shard struct {
 	malloced, freed, raced uint64
 
 	cur       [128]*span // by class; 128 so that the index needs no bounds check
-	spans     [classes]list
+	spans     [kinds]list
 	idle      int    // units of empty spans in the lists
 	unsampled int64  // blocks brought by refills that the sampled guard does not know yet
 	seen      uint64 // malloced at the last reclaim: unchanged means quiet
+
+	// Of each class above maxSmall, how many blocks more than one may be cut from
+	// strips; cutWait again after each that was trimmed. 1: they were never
+	// trimmed, 0: the class is not cut. 32 so that the index needs no bounds check.
+	cuts [32]uint32
 
 	// The class of the last Borrow plus 1, and malloced then. While that is
 	// unchanged the current span of the class must stay where it is.
@@ -133,6 +138,7 @@ func (s *shard) file(sp *span) {
 		s.idle += sp.units()
 	} else {
 		l.pushFront(sp)
+		sp.most = max(sp.most, sp.used)
 	}
 }
 
@@ -163,12 +169,16 @@ func (s *shard) collect(sp *span) {
 		}
 		for bits := atomic.SwapUint32(&sp.bits[w], 0); bits != 0; bits &= bits - 1 {
 			i := uint32(w*32 + trailingZeros(bits))
-			if atomic.LoadUint32(&sp.recs[i])&stateMask == stateQueue {
-				sp.give(i)
-				took = true
-			} else {
+			switch {
+			case atomic.LoadUint32(&sp.recs[i])&stateMask != stateQueue:
 				s.raced++
+				continue
+			case sp.class == stripClass:
+				sp.uncut(i)
+			default:
+				sp.give(i)
 			}
+			took = true
 		}
 	}
 	if took {
@@ -191,12 +201,12 @@ func (s *shard) announce(sp *span) {
 }
 
 // queue frees the whole slot i of n bytes in a span of another shard, for its
-// owner to take in; false if the slot is not live with that length. s takes the
-// account.
+// owner to take in; false if the slot is not live with that length. live is the
+// state that says so. s takes the account.
 //
 //go:nosplit
-func (s *shard) queue(sp *span, i uint32, n int) bool {
-	if uint(n-1) >= maxSlot || !atomic.CompareAndSwapUint32(&sp.recs[i], stateLive|uint32(n), stateQueue) {
+func (s *shard) queue(sp *span, i uint32, n int, live uint32) bool {
+	if uint(n-1) >= maxSlot || !atomic.CompareAndSwapUint32(&sp.recs[i], live|uint32(n), stateQueue) {
 		return false
 	}
 	bit := uint32(1) << (i % 32)

@@ -4,14 +4,15 @@ import (
 	"unsafe"
 )
 
-// A slot's record is one word out of line: three bits of state, then the length
+// A slot's record is one word out of line: four bits of state, then the length
 // that was requested or, in a free slot, the next free slot.
 //
 //	free    next free slot of the span, or noSlot
 //	live    requested bytes: what a whole free must name
 //	queued  freed by a goroutine on another P; the owner has not seen it yet
 //	part    some bytes are freed, which ones is in Heap.parts
-//	gone    a block of the chunk now: the span was melted
+//	gone    a block of the chunk now, of so many bytes: the span was melted
+//	cut     live in a strip: requested bytes
 //
 // The owner reads and writes records of its spans plainly. Everybody else
 // moves live to queued or part with a compare-and-swap, which decides between
@@ -23,13 +24,14 @@ import (
 // and every other is negative as an int32, so that one comparison tells, also
 // with a length that no slot can have.
 const (
-	stateMask  = 7 << 29
-	stateFree  = 0 << 29
-	stateQueue = 1 << 29
-	statePart  = 2 << 29
-	stateGone  = 3 << 29
-	stateLive  = 4 << 29
-	noSlot     = 1<<29 - 1
+	stateMask  = 15 << 28
+	stateFree  = 0 << 28
+	stateQueue = 1 << 28
+	statePart  = 2 << 28
+	stateGone  = 3 << 28
+	stateCut   = 4 << 28
+	stateLive  = 8 << 28
+	noSlot     = 1<<28 - 1
 )
 
 // where a span is in its owner's lists.
@@ -59,6 +61,8 @@ type span struct {
 	chunk      *chunk
 	off        int // of base in the chunk
 	next, prev *span
+
+	end, last, most uint32 // of a strip, see there
 
 	// Written by others than the owner; on a line of its own.
 	_        [64]byte
@@ -90,6 +94,7 @@ func (sp *span) place(c *chunk, off int) {
 	// Safety: off is inside the chunk, by the placement that chose it.
 	sp.base = unsafe.Pointer(&c.mem[off])
 	sp.head, sp.used, sp.carved = noSlot, 0, 0
+	sp.last, sp.most = 0, 0
 	sp.where = isFull
 }
 
@@ -103,14 +108,20 @@ func (sp *span) slot(off uint32) (i, within uint32) {
 }
 
 // bytes is the size of the span.
-func (sp *span) bytes() int { return spanBytes[sp.class] }
+func (sp *span) bytes() int {
+	if sp.class == stripClass {
+		return int(sp.end) * chunkUnit
+	}
+	return spanBytes[sp.class]
+}
 
 // units is the number of places in the span map that the span takes.
 func (sp *span) units() int { return sp.bytes() >> spanShift }
 
-// full says whether neither a free nor an uncarved slot is left.
+// full says whether neither a free nor an uncarved slot is left. A strip never
+// is: its shard has to know it, so as to melt it.
 func (sp *span) full() bool {
-	return sp.head == noSlot && int(sp.carved) == len(sp.recs)
+	return sp.head == noSlot && int(sp.carved) == len(sp.recs) && sp.class != stripClass
 }
 
 // carve puts up to 64 never used slots on the free list, which must be empty;

@@ -6,14 +6,17 @@ import (
 )
 
 // TestDrainIsNoticed: memory goes back by itself also when the last blocks are
-// slots, which are freed without touching a chunk, by goroutines that allocate
-// nothing, long after the last allocation.
+// slots or lie in strips, and are freed without touching a chunk, by goroutines
+// that allocate nothing, long after the last allocation.
 func TestDrainIsNoticed(t *testing.T) {
-	for _, n := range []int{64, 3000, 16 << 10} {
+	for _, size := range [][2]int{{64, 64}, {3000, 3000}, {16 << 10, 16 << 10}, {16 << 10, 1400}} {
+		n, keep := size[0], size[1]
 		h := newHeap(1 << 20)
 		var blocks [][]byte
-		for held := 0; held < 16<<20; held += n {
-			blocks = append(blocks, mustMalloc(t, h, n))
+		for held := 0; held < 16<<20; held += keep {
+			b := mustMalloc(t, h, n)
+			mustFree(t, h, b[keep:])
+			blocks = append(blocks, b[:keep])
 		}
 		for h.ticking.Load() { // nothing happens, so the clock stops
 			time.Sleep(tickPeriod / 5)
@@ -38,7 +41,7 @@ func TestDrainIsNoticed(t *testing.T) {
 			time.Sleep(tickPeriod / 5)
 		}
 		if s := h.Stats(); s.Chunks > 1 || s.Live != 0 {
-			t.Errorf("blocks of %d bytes: %+v", n, s)
+			t.Errorf("blocks of %d bytes: %+v", keep, s)
 		}
 		if err := h.Verify(); err != nil {
 			t.Error(err)

@@ -152,6 +152,9 @@ func (h *Heap) shardList() []*shard {
 
 // verify checks the records and the accounting equation of a span.
 func (sp *span) verify() error {
+	if sp.class == stripClass {
+		return sp.verifyStrip()
+	}
 	free := make([]bool, len(sp.recs))
 	n := uint32(0)
 	for i := sp.head; i != noSlot; i = sp.recs[i] {

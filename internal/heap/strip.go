@@ -1,0 +1,256 @@
+package heap
+
+import "unsafe"
+
+// A strip is a span in which blocks of any length are cut one after the other, at
+// granules of the chunk's placement. It is for short reads: blocks of which the
+// end goes back at once. If that was the block cut last, the next one begins where
+// it ends now, so reads lie close together, and all that allocating, trimming and
+// freeing them takes is a pin.
+//
+//	granule   0     1     2     3     4     5     6     7     8 …
+//	         |  block A  |     |  block B |  not cut yet
+//	records    A     free  free  B    free  free  free …
+//	                             last       carved
+//
+// In a strip a slot is a granule; the next block is cut at carved, up to end. The
+// record of a block is that of its first granule; all others say free. last is
+// where the block that was cut last starts, or carved if it was freed. What is
+// free before carved is free for nobody, until the strip is empty, and starts
+// over, or melts. The accounting equation:
+//
+//	used == blocks, live or queued
+//
+// A shard cuts from one strip at a time. Those that have no room any more are in
+// its list of spans, and reads that are freed in turn empty them without a lock.
+// Before the heap grows those melt in which little is left of the most blocks
+// that they held.
+
+const (
+	minStrip = maxSlot  // bytes
+	maxCut   = 32 << 10 // bytes: the longest block that is cut, so that little is lost at the end
+	cutWait  = 4096     // blocks of a class that are cut, none of them trimmed, before its next span of slots
+	dryWait  = 64       // blocks that are placed one by one before a strip is looked for again
+	deadPart = 4        // a strip melts if it holds one in so many of the blocks that it held
+)
+
+//go:nosplit
+func granules(n uint32) uint32 { return (n + chunkUnit - 1) / chunkUnit }
+
+func newStrip() *span {
+	return &span{
+		recs:  make([]uint32, maxSpan/chunkUnit),
+		bits:  make([]uint32, maxSpan/chunkUnit/32),
+		size:  chunkUnit,
+		limit: maxSpan,
+		magic: 1 << 35 / chunkUnit,
+		class: stripClass,
+	}
+}
+
+// room says whether a block of n bytes can be cut from sp.
+//
+//go:nosplit
+func (sp *span) room(n int) bool { return granules(uint32(n)) <= sp.end-sp.carved }
+
+// cut cuts n bytes, for which there is room.
+//
+//go:nosplit
+func (sp *span) cut(n int) []byte {
+	i := sp.carved
+	sp.recs[i] = stateCut | uint32(n)
+	sp.last, sp.carved = i, i+granules(uint32(n))
+	sp.used++
+	// Safety: the granules from i to carved lie inside the span.
+	return (*[maxSlot]byte)(unsafe.Add(sp.base, i*chunkUnit))[:n:n]
+}
+
+// trim shortens the block at granule i to n bytes.
+//
+//go:nosplit
+func (sp *span) trim(i, n uint32) {
+	sp.recs[i] = stateCut | n
+	if i == sp.last {
+		sp.carved = i + granules(n)
+	}
+}
+
+// uncut frees the block at granule i.
+//
+//go:nosplit
+func (sp *span) uncut(i uint32) {
+	sp.recs[i] = stateFree
+	sp.used--
+	switch {
+	case sp.used == 0:
+		sp.last, sp.carved, sp.most = 0, 0, 0
+	case i == sp.last:
+		sp.carved = i
+	}
+}
+
+// cut takes n bytes from the strip of the P's shard; nil if that does not cut
+// blocks of this length, or has no room, or if the block is to be sampled.
+//
+//go:nosplit
+func (h *Heap) cut(n int) []byte {
+	if n <= maxSmall || n > maxCut || h == nil {
+		return nil
+	}
+	s := h.enter(here())
+	c := classOf[(n+slotAlign-1)/slotAlign] - small
+	if s.cuts[c&31] <= 1 {
+		leave(s)
+		return nil
+	}
+	if s.cur[stripClass].room(n) && (h.sampler == nil || s.unsampled < h.sampler.batch) {
+		b := s.cut(n, int(c))
+		leave(s)
+		return b
+	}
+	leave(s)
+	return h.cutSlow(n)
+}
+
+// cutSlow is cut for the first block of a strip, and if the sampled guard may be
+// due.
+func (h *Heap) cutSlow(n int) []byte {
+	if g := h.sampler; g != nil && g.wants(n) {
+		return nil
+	}
+	s, c := h.pin(), class(n)-small
+	if s.cuts[c] <= 1 || !s.cur[stripClass].room(n) && !s.nextStrip(n) {
+		unpin(s)
+		return nil
+	}
+	b := s.cut(n, c)
+	s.bring(h.sampler, 0)
+	unpin(s)
+	return b
+}
+
+// cut takes n bytes, of class small+c, from the shard's strip.
+//
+//go:nosplit
+func (s *shard) cut(n, c int) []byte {
+	s.cuts[c]--
+	s.unsampled++
+	s.malloced += uint64(n)
+	return s.cur[stripClass].cut(n)
+}
+
+// nextStrip finds room for n bytes in what the shard has, a strip that is empty
+// or that others emptied; false if there is none.
+func (s *shard) nextStrip(n int) bool {
+	if s.remote.Load() != nil {
+		s.drain()
+		if s.cur[stripClass].room(n) {
+			return true
+		}
+	}
+	l := &s.spans[stripClass]
+	sp := l.back
+	if sp == nil || sp.used > 0 {
+		return false
+	}
+	l.remove(sp)
+	s.idle -= sp.units()
+	s.setCur(stripClass, sp)
+	return true
+}
+
+// placeCut is cut with a new strip if there is none with room, or with a block by
+// itself if there is no place for a strip. ok is false if blocks of class c are
+// not cut. Under mu.
+func (h *Heap) placeCut(n, c int) (b []byte, err error, ok bool) {
+	for {
+		// The goroutine may be on another P each time around.
+		s := h.pinLocked()
+		switch left := &s.cuts[c-small]; {
+		case *left == 1:
+			*left, h.trimmed[c-small] = 0, false
+		case *left == 0 && h.trimmed[c-small]:
+			*left = cutWait
+		}
+		switch {
+		case s.cuts[c-small] == 0:
+			unpin(s)
+			return nil, nil, false
+		case s.cur[stripClass].room(n) || s.nextStrip(n):
+			b = s.cut(n, c-small)
+			s.bring(h.sampler, 0)
+			unpin(s)
+			return b, nil, true
+		}
+		unpin(s)
+		sp := h.placeStrip()
+		if sp == nil {
+			mapped := h.mapped
+			if b, err = h.placeBlock(n, 1); h.mapped != mapped {
+				h.dry = 0
+			}
+			return b, err, true
+		}
+		s = h.pinLocked()
+		sp.owner.Store(s)
+		s.setCur(stripClass, sp)
+		unpin(s)
+	}
+}
+
+// placeStrip takes a strip from what is mapped, nil if there is no place: what is
+// left between other blocks serves a single one, and does not make the heap
+// grow. Under mu.
+func (h *Heap) placeStrip() *span {
+	if h.dry > 0 {
+		h.dry--
+		return nil
+	}
+	most := maxSpan
+	for most > minStrip && most > h.mapped/16 {
+		most /= 2
+	}
+	for melted := false; ; melted = true {
+		for size := most; size >= minStrip; size /= 2 {
+			if c, off := h.takeMapped(size, spanUnit); c != nil {
+				sp := h.spare[stripClass]
+				if sp != nil {
+					h.spare[stripClass], sp.next = sp.next, nil
+				} else {
+					sp = newStrip()
+				}
+				sp.end = uint32(size / chunkUnit)
+				h.enterSpan(sp, c, off)
+				return sp
+			}
+		}
+		if melted || !h.meltDead() {
+			h.dry = dryWait
+			return nil
+		}
+	}
+}
+
+// meltDead melts those strips of the P's shard in which little is left, and says
+// whether there was one. Under mu.
+func (h *Heap) meltDead() bool {
+	s := h.pinLocked()
+	dead := h.freezeDead(s, nil)
+	unpin(s)
+	h.dissolve(dead)
+	return dead != nil
+}
+
+// freezeDead freezes the strips of s in which little is left and links them
+// through next, in front of dead. Under mu, pinned to s or with the heap paused.
+func (h *Heap) freezeDead(s *shard, dead *span) *span {
+	for sp := s.spans[stripClass].front; sp != nil && sp.used > 0; {
+		next := sp.next
+		if sp.used*deadPart <= sp.most {
+			h.freeze(s, sp)
+			sp.next, dead = dead, sp
+		}
+		sp = next
+	}
+	return dead
+}

@@ -1,0 +1,140 @@
+package heap
+
+import (
+	"sync/atomic"
+	"unsafe"
+)
+
+// block returns the granule where the block around the byte at off starts, how
+// far into it the byte is, and its record. If there is no block the record is not
+// that of one, or of one that ends before off.
+//
+//go:nosplit
+func (sp *span) block(off uint32, local bool) (i, within, r uint32) {
+	i = off / chunkUnit
+	if i >= uint32(len(sp.recs)) {
+		return i, 0, stateFree
+	}
+	least := i - min(i, maxSlot/chunkUnit)
+	if local && i >= sp.last {
+		i, least = sp.last, sp.last
+	}
+	for r = atomic.LoadUint32(&sp.recs[i]); r == stateFree && i > least; {
+		i--
+		r = atomic.LoadUint32(&sp.recs[i])
+	}
+	return i, off - i*chunkUnit, r
+}
+
+// freeStrip is Free for what starts in a strip that s, the shard of the P, owns,
+// if it does. It begins in the section of its caller.
+//
+//go:nosplit
+func (h *Heap) freeStrip(s *shard, sp *span, b []byte) bool {
+	off := uintptr(unsafe.Pointer(unsafe.SliceData(b))) - uintptr(sp.base)
+	if off < uintptr(sp.limit) {
+		i, within, r := sp.block(uint32(off), true)
+		size := r &^ stateMask
+		switch {
+		case r&stateMask != stateCut || int(size)-int(within) != len(b) || len(b) == 0:
+		case within > 0:
+			sp.trim(i, within)
+			s.noteTrim(size)
+			s.freed += uint64(len(b))
+			leave(s)
+			return true
+		default:
+			sp.uncut(i)
+			s.freed += uint64(len(b))
+			if sp.used == 0 {
+				keep(s)
+				return h.filed(s, sp)
+			}
+			leave(s)
+			return true
+		}
+	}
+	leave(s)
+	return h.freeSlow(b)
+}
+
+// noteTrim takes note that a block of n bytes was trimmed: more of its class are worth
+// cutting.
+//
+//go:nosplit
+func (s *shard) noteTrim(n uint32) {
+	if n > maxSmall {
+		s.cuts[classOf[(n+slotAlign-1)/slotAlign]-small] = cutWait
+	}
+}
+
+// freeCut is freeSlot for a strip.
+func (h *Heap) freeCut(sp *span, addr uintptr, b []byte) (err error, done bool) {
+	s := h.pinFor(sp)
+	local := sp.owner.Load() == s
+	if s == noShard {
+		unpin(s)
+		h.awaitShards()
+		return nil, false
+	}
+	i, within, r := sp.block(uint32(addr-uintptr(sp.base)), local)
+	size, end := r&^stateMask, within+uint32(min(len(b), 1<<30))
+	switch {
+	case r&stateMask == stateGone:
+		unpin(s)
+		return nil, false
+
+	case r&stateMask != stateCut || within >= size || end > size:
+		over := r&stateMask == stateCut && within < size && sp.starts(i*chunkUnit+size)
+		unpin(s)
+		if over {
+			return h.misuse(ErrNotOwned, b, nil), true
+		}
+		return h.misuse(ErrDoubleFree, b, nil), true
+
+	case end < size:
+		unpin(s)
+		h.melt(sp, false)
+		return nil, false
+
+	case within > 0: // the tail
+		if done = true; local {
+			sp.trim(i, within)
+		} else {
+			done = atomic.CompareAndSwapUint32(&sp.recs[i], r, stateCut|within)
+		}
+		if done {
+			s.freed += uint64(len(b))
+			s.noteTrim(size)
+		}
+		unpin(s)
+		return nil, done
+
+	case local:
+		sp.uncut(i)
+		s.freed += uint64(len(b))
+		if sp.used == 0 {
+			h.filed(s, sp)
+		} else {
+			unpin(s)
+		}
+		return nil, true
+
+	default:
+		// Once the block is queued the owner may take it in and give the strip back
+		// before this goroutine comes to announce it.
+		owner := sp.owner.Load()
+		if done = s.queue(sp, i, int(size), stateCut); done {
+			owner.announce(sp)
+		}
+		unpin(s)
+		h.wake()
+		return nil, done
+	}
+}
+
+// starts says whether a live block of the strip starts at off.
+func (sp *span) starts(off uint32) bool {
+	i := off / chunkUnit
+	return off%chunkUnit == 0 && i < uint32(len(sp.recs)) && atomic.LoadUint32(&sp.recs[i])&stateMask == stateCut
+}
