@@ -21,8 +21,10 @@ import (
 // in any order, to the byte. A free of what is not live is refused: Free
 // returns false, nothing changes, the event is counted and reported to
 // [WithMisuse]. What is freed in parts is reusable at once in blocks above
-// 4 KiB, except for less than 64 bytes at each end of a freed range; a smaller
-// block comes back as a whole with its last byte.
+// 4 KiB, except for less than 64 bytes at each end of a freed range. So is the end
+// of a block of up to 32 KiB that is cut off before the next one is allocated;
+// later it may have to wait until the blocks beside it are freed. A block of up to
+// 4 KiB comes back as a whole with its last byte.
 //
 // A nil *ScalableMemoryAllocator is valid: it allocates from the Go heap and
 // frees nothing.

@@ -28,6 +28,7 @@ type shard struct {
 	// strips; cutWait again after each that was trimmed. 1: they were never
 	// trimmed, 0: the class is not cut. 32 so that the index needs no bounds check.
 	cuts [32]uint32
+	lost uint32 // trims of late that were not of the block cut last, as noteTrim weighs them
 
 	// The class of the last Borrow plus 1, and malloced then. While that is
 	// unchanged the current span of the class must stay where it is.

@@ -21,6 +21,10 @@ import "unsafe"
 //
 //	used == blocks, live or queued
 //
+// Where goroutines wait between allocating and trimming, others cut behind their
+// blocks, and the ends are lost. If that happens to one in eight the class is
+// placed one by one for a while.
+//
 // A shard cuts from one strip at a time. Those that have no room any more are in
 // its list of spans, and reads that are freed in turn empty them without a lock.
 // Before the heap grows those melt in which little is left of the most blocks
@@ -31,6 +35,8 @@ const (
 	maxCut   = 32 << 10 // bytes: the longest block that is cut, so that little is lost at the end
 	cutWait  = 4096     // blocks of a class that are cut, none of them trimmed, before its next span of slots
 	dryWait  = 64       // blocks that are placed one by one before a strip is looked for again
+	lostLoss = 8        // weight of an end that was lost, over one that was not
+	maxLost  = 256      // where cutting ends
 	deadPart = 4        // a strip melts if it holds one in so many of the blocks that it held
 )
 
@@ -169,6 +175,9 @@ func (h *Heap) placeCut(n, c int) (b []byte, err error, ok bool) {
 		switch left := &s.cuts[c-small]; {
 		case *left == 1:
 			*left, h.trimmed[c-small] = 0, false
+			if s.lost >= maxLost {
+				s.lost, h.wait[c-small] = 0, meltWait
+			}
 		case *left == 0 && h.trimmed[c-small]:
 			*left = cutWait
 		}

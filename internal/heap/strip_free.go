@@ -38,8 +38,8 @@ func (h *Heap) freeStrip(s *shard, sp *span, b []byte) bool {
 		switch {
 		case r&stateMask != stateCut || int(size)-int(within) != len(b) || len(b) == 0:
 		case within > 0:
+			s.noteTrim(size, i == sp.last)
 			sp.trim(i, within)
-			s.noteTrim(size)
 			s.freed += uint64(len(b))
 			leave(s)
 			return true
@@ -58,13 +58,24 @@ func (h *Heap) freeStrip(s *shard, sp *span, b []byte) bool {
 	return h.freeSlow(b)
 }
 
-// noteTrim takes note that a block of n bytes was trimmed: more of its class are worth
-// cutting.
+// noteTrim takes note that a block of n bytes was trimmed, and whether it was the
+// one cut last: then more of its class are worth cutting, else the end is lost.
 //
 //go:nosplit
-func (s *shard) noteTrim(n uint32) {
-	if n > maxSmall {
-		s.cuts[classOf[(n+slotAlign-1)/slotAlign]-small] = cutWait
+func (s *shard) noteTrim(n uint32, last bool) {
+	if n <= maxSmall {
+		return
+	}
+	left := &s.cuts[classOf[(n+slotAlign-1)/slotAlign]-small]
+	switch {
+	case *left == 0:
+	case last:
+		*left = cutWait
+		s.lost -= min(s.lost, 1)
+	default:
+		if s.lost += lostLoss; s.lost >= maxLost {
+			*left = 1
+		}
 	}
 }
 
@@ -98,6 +109,7 @@ func (h *Heap) freeCut(sp *span, addr uintptr, b []byte) (err error, done bool) 
 		return nil, false
 
 	case within > 0: // the tail
+		last := local && i == sp.last
 		if done = true; local {
 			sp.trim(i, within)
 		} else {
@@ -105,7 +117,7 @@ func (h *Heap) freeCut(sp *span, addr uintptr, b []byte) (err error, done bool) 
 		}
 		if done {
 			s.freed += uint64(len(b))
-			s.noteTrim(size)
+			s.noteTrim(size, last)
 		}
 		unpin(s)
 		return nil, done
