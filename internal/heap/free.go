@@ -19,12 +19,16 @@ func (h *Heap) freeForeign(s *shard, sp *span, b []byte) bool {
 		leave(s)
 		return h.freeLarge(b)
 	}
-	off := uintptr(unsafe.Pointer(unsafe.SliceData(b))) - uintptr(sp.base)
-	i, within := sp.slot(uint32(off))
 	// Once the slot is queued the owner may take it in and give the span back
 	// before this goroutine comes to announce it.
 	owner := sp.owner.Load()
-	if s == noShard || owner == nil || within != 0 || off >= uintptr(sp.limit) || !s.queue(sp, i, len(b), stateLive) {
+	if s == noShard || owner == nil {
+		leave(s)
+		return h.freeSlow(b)
+	}
+	off := uintptr(unsafe.Pointer(unsafe.SliceData(b))) - uintptr(sp.base)
+	i, within := sp.slot(uint32(off))
+	if within != 0 || off >= uintptr(sp.limit) || !s.queue(sp, i, len(b), stateLive) {
 		leave(s)
 		return h.freeSlow(b)
 	}
