@@ -17,17 +17,20 @@ const (
 // Cases returns what one goroutine does. The goals of an arena include its
 // release and reuse.
 func Cases() []rows.Case {
-	atMost := func(ns float64) []rows.Goal {
-		return []rows.Goal{{Way: Lac, Most: ns, NoAllocs: true}, {Way: Scanned, Than: Heap, Most: 1}}
+	// A goal in ns holds for the machine on which the heap took what was published
+	// with it. The share of the heap's time is the same goal for any machine.
+	atMost := func(ns, share float64) []rows.Goal {
+		return []rows.Goal{{Way: Lac, Most: ns, NoAllocs: true}, {Way: Lac, Than: Heap, Most: share}, {Way: Scanned, Than: Heap, Most: 1}}
 	}
+	const fiveShare, treeShare = 0.118, 0.128 // 15 of 117 to 137, 6,000 of 36,000 to 58,000
 	return []rows.Case{
-		{Op: "5 objects, released each time", Ways: messages(), Goals: atMost(15)},
-		{Op: "5 objects, released every 100", Ways: fills(100, fiveObjects), Goals: atMost(15)},
+		{Op: "5 objects, released each time", Ways: messages(), Goals: atMost(15, fiveShare)},
+		{Op: "5 objects, released every 100", Ways: fills(100, fiveObjects), Goals: atMost(15, fiveShare)},
 		{Op: "5 objects, released every 10,000", Ways: append(fills(10_000, fiveObjects), goArenaItems(10_000)...)},
 		{Op: "New of 8 B", Ways: fills(2000, oneInt), Goals: []rows.Goal{{Way: Lac, Most: 3, NoAllocs: true}}},
 		{Op: "New of 40 B of pointers", Ways: fills(2000, oneItem), Goals: []rows.Goal{{Way: Scanned, Than: Heap, Most: 1}}},
 		{Op: "Append of 16 elements, one by one", Ways: fills(2000, appends)},
-		{Op: "tree of 1,656 objects", Ways: append(fills(1, wholeTree), goArenaTrees()...), Goals: atMost(6000)},
+		{Op: "tree of 1,656 objects", Ways: append(fills(1, wholeTree), goArenaTrees()...), Goals: atMost(6000, treeShare)},
 		{Op: "the same, 64 trees alive", Ways: forests()},
 	}
 }

@@ -23,7 +23,7 @@ func caseLosses(section string, all []compare.Measured, own string, rivals ...st
 			case g.Than == "":
 				say("%s takes %s ns, goal %g", g.Way, number(got), g.Most)
 			default:
-				say("%s takes %.2f × %s, goal %g", g.Way, got, g.Than, g.Most)
+				say("%s takes %s × %s, goal %g", g.Way, ratio(got, g.Most), g.Than, g.Most)
 			}
 			if s, _ := m.Of(g.Way); g.NoAllocs && s.Allocs >= noise {
 				say("%s allocates %.2f times, goal 0", g.Way, s.Allocs)
