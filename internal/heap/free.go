@@ -19,9 +19,7 @@ func (h *Heap) freeForeign(s *shard, sp *span, b []byte) bool {
 		leave(s)
 		return h.freeLarge(b)
 	}
-	// Once the slot is queued the owner may take it in and give the span back
-	// before this goroutine comes to announce it.
-	owner := sp.owner.Load()
+	owner := sp.owner.Load() // before the slot is queued, as in freeRemote
 	if s == noShard || owner == nil {
 		leave(s)
 		return h.freeSlow(b)
@@ -143,14 +141,24 @@ func (h *Heap) freeSlot(sp *span, addr uintptr, b []byte) (err error, done bool)
 		return nil, true
 
 	default:
-		owner := sp.owner.Load()
-		if done = s.queue(sp, i, len(b), stateLive); done {
-			owner.announce(sp)
-		}
-		unpin(s)
-		h.wake()
-		return nil, done
+		return nil, h.freeRemote(s, sp, i, len(b), stateLive)
 	}
+}
+
+// freeRemote frees the whole slot i of n bytes of another shard's span, and ends
+// the pin to s; false if the slot is not live with that length. live is the state
+// that says so.
+func (h *Heap) freeRemote(s *shard, sp *span, i uint32, n int, live uint32) bool {
+	// Once the slot is queued the owner may take it in and give the span back
+	// before this goroutine comes to announce it.
+	owner := sp.owner.Load()
+	done := s.queue(sp, i, n, live)
+	if done {
+		owner.announce(sp)
+	}
+	unpin(s)
+	h.wake()
+	return done
 }
 
 // awaitShards waits while the heap is paused and makes a shard for a P that

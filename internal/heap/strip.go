@@ -5,8 +5,8 @@ import "unsafe"
 // A strip is a span in which blocks of any length are cut one after the other, at
 // granules of the chunk's placement. It is for short reads: blocks of which the
 // end goes back at once. If that was the block cut last, the next one begins where
-// it ends now, so reads lie close together, and all that allocating, trimming and
-// freeing them takes is a pin.
+// it ends now, so reads lie close together, and allocating, trimming and freeing
+// them takes neither a lock nor a pin.
 //
 //	granule   0     1     2     3     4     5     6     7     8 …
 //	         |  block A  |     |  block B |  not cut yet

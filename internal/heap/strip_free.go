@@ -133,15 +133,7 @@ func (h *Heap) freeCut(sp *span, addr uintptr, b []byte) (err error, done bool) 
 		return nil, true
 
 	default:
-		// Once the block is queued the owner may take it in and give the strip back
-		// before this goroutine comes to announce it.
-		owner := sp.owner.Load()
-		if done = s.queue(sp, i, int(size), stateCut); done {
-			owner.announce(sp)
-		}
-		unpin(s)
-		h.wake()
-		return nil, done
+		return nil, h.freeRemote(s, sp, i, int(size), stateCut)
 	}
 }
 

@@ -16,7 +16,7 @@ var heapFaults = []fault{
 	{name: "remote free lost in the drain", file: "shard.go", from: "\t\t\tdefault:\n\t\t\t\tsp.give(i)\n", to: "\t\t\tdefault:\n"},
 	{name: "remote free announced once only", file: "shard.go", from: "\t\tatomic.StoreUint32(&sp.notified, 0)\n", to: ""},
 	{name: "remote free not announced", file: "free.go", from: "\t\tkeep(s)\n\t\towner.announce(sp)\n", to: "\t\tkeep(s)\n"},
-	{name: "remote free that was looked up again not announced", file: "free.go", from: "\t\t\towner.announce(sp)\n", to: "\t\t\t_ = owner\n"},
+	{name: "remote free that was looked up again not announced", file: "free.go", from: "\tif done {\n\t\towner.announce(sp)\n", to: "\tif done {\n\t\t_ = owner\n"},
 	{name: "remote free does not count", file: "shard.go", from: "\ts.freed += uint64(n)\n\treturn true", to: "\treturn true"},
 	{name: "span full after a refill", file: "shard.go", from: "\t\tif !old.full() {\n\t\t\ts.file(old)\n\t\t}\n", to: ""},
 	{name: "empty span not counted", file: "shard.go", from: "\t\ts.idle += sp.units()\n", to: ""},
