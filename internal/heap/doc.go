@@ -9,7 +9,7 @@
 //	  |                                         a heap or a class that has had few
 //	shard, one for each P            shard.go     |
 //	  current span of each of 84 classes; or      |
-//	  the strip, if blocks are trimmed  strip.go  |
+//	  the strip, if parts are freed    strip.go  |
 //	  | none has a free slot, or room             |
 //	  spans with free slots, then what others     |
 //	  freed in this shard's spans                 |
@@ -31,11 +31,11 @@
 //	whole slot, another's span  live -> queued by compare-and-swap, a bit in the
 //	                            span's bitmap, the span on its owner's stack
 //	tail of a slot <= 4 KiB     the record is shortened
-//	other part of one           under mu, in an exact side record  (free.go)
+//	other part of one           noted exactly, under the record's lock (parts.go)
 //	part of a larger slot       the slots of the span become blocks of the chunk
 //	                            (melt.go); then as below
-//	block of a strip, its tail  as a whole slot: the record says free, or shorter
-//	other part of one           the strip melts (melt.go); then as below
+//	a strip's block, or part    as of a slot <= 4 KiB; a tail that was cut last
+//	                            is cut again
 //	block of a chunk, or part   under mu, by the placement
 //
 // What is watched block by block, in debug mode (debug.go) or by the sampled
@@ -65,7 +65,8 @@
 //     spans are at the end of the list, and idle counts their units
 //   - of the slots carved so far, those whose record says free are exactly those
 //     on the span's list; a queued slot has its bit set, and its span is on a stack
-//   - a slot freed in part has a side record, with at least one byte left
+//   - of a block freed in parts the bytes that are not gone are counted, one at
+//     least; no record stays busy
 //   - the blocks of a strip lie between its start and where the next one is cut,
 //     in order, none over another; an empty strip starts over
 //

@@ -1,11 +1,12 @@
 package heap
 
 import (
+	"runtime"
 	"sync/atomic"
 	"unsafe"
 )
 
-// freeSlow is Free for everything but the whole slot of an own span.
+// freeSlow is Free for what takes more than a section.
 func (h *Heap) freeSlow(b []byte) bool {
 	return h.reported(h.tryFree(b))
 }
@@ -19,17 +20,26 @@ func (h *Heap) freeForeign(s *shard, sp *span, b []byte) bool {
 		leave(s)
 		return h.freeLarge(b)
 	}
-	owner := sp.owner.Load() // before the slot is queued, as in freeRemote
+	owner := sp.owner.Load() // before the slot is queued, as in freeSlot
 	if s == noShard || owner == nil {
 		leave(s)
 		return h.freeSlow(b)
 	}
 	off := uintptr(unsafe.Pointer(unsafe.SliceData(b))) - uintptr(sp.base)
 	i, within := sp.slot(uint32(off))
-	if within != 0 || off >= uintptr(sp.limit) || !s.queue(sp, i, len(b), stateLive) {
+	if within != 0 || off >= uintptr(sp.limit) || uint(len(b)-1) >= maxSlot || !s.queue(sp, i, sp.whole()|uint32(len(b))) {
 		leave(s)
-		return h.freeSlow(b)
+		return h.freeOther(b)
 	}
+	s.freed += uint64(len(b))
+	return h.queued(s, owner, sp)
+}
+
+// queued ends a section in which the last part of a slot of owner's span was
+// freed.
+//
+//go:nosplit
+func (h *Heap) queued(s, owner *shard, sp *span) bool {
 	if atomic.LoadUint32(&sp.notified) == 0 {
 		keep(s)
 		owner.announce(sp)
@@ -39,6 +49,42 @@ func (h *Heap) freeForeign(s *shard, sp *span, b []byte) bool {
 	}
 	h.wake()
 	return true
+}
+
+// freeOther is Free for parts of slots and for strips.
+//
+//go:noinline
+func (h *Heap) freeOther(b []byte) bool { return h.freeInSpan(b) || h.freeSlow(b) }
+
+// freeInSpan is a section of its own: the stack that is left to the one of Free
+// would not do. It returns false, and nothing has changed, if that takes more than
+// a section.
+//
+//go:nosplit
+func (h *Heap) freeInSpan(b []byte) bool {
+	addr := uintptr(unsafe.Pointer(unsafe.SliceData(b)))
+	at := here()
+	sp := h.spans.Load().guess(addr)
+	s := h.enterFor(sp, at)
+	owner := sp.owner.Load() // before the slot is queued, as in freeSlot
+	if off := addr - uintptr(sp.base); s != noShard && owner != nil && off < uintptr(sp.limit) && len(b) <= maxSlot {
+		switch s.free(sp, uint32(off), uint32(len(b)), owner == s) {
+		case freedPart:
+			leave(s)
+			return true
+		case freedRemote:
+			return h.queued(s, owner, sp)
+		case freedOwn:
+			if sp.class == stripClass && sp.used > 0 {
+				leave(s)
+				return true
+			}
+			keep(s)
+			return h.filed(s, sp)
+		}
+	}
+	leave(s)
+	return false
 }
 
 // freeLarge is Free for what probably starts where no span is.
@@ -84,81 +130,116 @@ func (h *Heap) watchedFree(b []byte) error {
 	}
 }
 
+// How a free in a span ended.
+type freeEnd uint8
+
+const (
+	freedPart   freeEnd = iota // a part of a block
+	freedOwn                   // all that was left of a block, in an own span: it is to be filed
+	freedRemote                // the same in another shard's: it is to be announced
+	freeAgain                  // somebody else was quicker
+	freeParts                  // a part of a block, for which the span is not prepared
+	freeMelts                  // a part of a slot above maxSmall: the span has to melt before
+	freeRefused                // it is not all in use
+)
+
 // freeSlot frees b, which starts in a page of sp. Not done means that the
 // state changed while it looked: find the span again and call again.
 func (h *Heap) freeSlot(sp *span, addr uintptr, b []byte) (err error, done bool) {
-	if sp.class == stripClass {
-		return h.freeCut(sp, addr, b)
-	}
 	s := h.pinFor(sp)
-	local := sp.owner.Load() == s
-	if s == noShard {
+	// Once a slot is queued the owner may take it in and give the span back before
+	// this goroutine comes to announce it.
+	owner := sp.owner.Load()
+	if s == noShard || owner == nil {
 		unpin(s)
 		h.awaitShards()
 		return nil, false
 	}
-	i, within := sp.slot(uint32(addr - uintptr(sp.base)))
-	if i >= uint32(len(sp.recs)) {
-		unpin(s)
-		return h.misuse(ErrNotOwned, b, nil), true
-	}
-	rec := &sp.recs[i]
-	r := atomic.LoadUint32(rec)
-	size, end := r&^stateMask, within+uint32(min(len(b), 1<<30))
-	switch {
-	case r&stateMask == stateGone:
-		unpin(s)
-		return nil, false
-
-	case sp.class >= small && r&stateMask == stateLive && end <= size && within < size && (within > 0 || end < size):
-		unpin(s)
-		h.melt(sp, end == size)
-		return nil, false
-
-	case r&stateMask == statePart, r&stateMask == stateLive && end < size:
-		unpin(s)
-		return h.freePart(sp, i, within, b)
-
-	case r&stateMask != stateLive || within >= size || end > size:
-		over := end > sp.size || i >= sp.carved
-		unpin(s)
-		if over {
-			return h.misuse(ErrNotOwned, b, nil), true
-		}
-		return h.misuse(ErrDoubleFree, b, nil), true
-
-	case within > 0: // the tail: from now on the slot is that much shorter
-		if done = atomic.CompareAndSwapUint32(rec, r, stateLive|within); done {
-			s.freed += uint64(len(b))
-		}
-		unpin(s)
-		return nil, done
-
-	case local:
-		sp.give(i)
-		s.freed += uint64(len(b))
+	off, n, local := uint32(addr-uintptr(sp.base)), uint32(min(len(b), 1<<30)), owner == s
+	switch end := s.free(sp, off, n, local); end {
+	case freedOwn:
 		h.filed(s, sp)
 		return nil, true
-
+	case freedRemote:
+		owner.announce(sp)
+		unpin(s)
+		h.wake()
+		return nil, true
+	case freeRefused:
+		err = sp.refusal(off, n, local)
+		unpin(s)
+		return h.misuse(err, b, nil), true
 	default:
-		return nil, h.freeRemote(s, sp, i, len(b), stateLive)
+		unpin(s)
+		switch end {
+		case freeAgain:
+			runtime.Gosched()
+		case freeParts:
+			h.wantParts(sp)
+		case freeMelts:
+			h.melt(sp)
+		}
+		return nil, end == freedPart
 	}
 }
 
-// freeRemote frees the whole slot i of n bytes of another shard's span, and ends
-// the pin to s; false if the slot is not live with that length. live is the state
-// that says so.
-func (h *Heap) freeRemote(s *shard, sp *span, i uint32, n int, live uint32) bool {
-	// Once the slot is queued the owner may take it in and give the span back
-	// before this goroutine comes to announce it.
-	owner := sp.owner.Load()
-	done := s.queue(sp, i, n, live)
-	if done {
-		owner.announce(sp)
+// free frees n bytes at off of sp, which s owns if local is set, and takes the
+// account.
+//
+//go:nosplit
+func (s *shard) free(sp *span, off, n uint32, local bool) freeEnd {
+	i, within, r := sp.block(off, local)
+	state, size := r&stateMask, r&^stateMask
+	switch {
+	case state == stateBusy, isGone(r):
+		return freeAgain
+	case state != sp.whole() && state != stateParts, n == 0, within >= size, n > size-within:
+		return freeRefused
+	case n < size && sp.class >= small && sp.class != stripClass:
+		return freeMelts
+
+	case state == stateParts, within+n < size:
+		if end := sp.freePart(i, r, within, n); end != freedOwn {
+			if end == freedPart {
+				s.freed += uint64(n)
+				s.noteParts(size)
+			}
+			return end
+		}
+		r = stateBusy | size
+
+	case within > 0: // the tail: from now on the block is that much shorter
+		if !sp.trim(i, r, within, local) {
+			return freeAgain
+		}
+		s.freed += uint64(n)
+		s.noteTrim(size, local && i == sp.last)
+		return freedPart
 	}
-	unpin(s)
-	h.wake()
-	return done
+	end := freedRemote
+	if local {
+		sp.free(i)
+		end = freedOwn
+	} else if !s.queue(sp, i, r) {
+		return freeAgain
+	}
+	s.freed += uint64(n)
+	return end
+}
+
+// refusal is why n bytes at off cannot be freed.
+func (sp *span) refusal(off, n uint32, local bool) error {
+	i, within, r := sp.block(off, local)
+	over := i >= sp.carved || within+n > sp.size
+	if sp.class == stripClass {
+		next := i*chunkUnit + r&^stateMask
+		over = r&stateMask != stateFree && within < r&^stateMask && within+n > r&^stateMask && next%chunkUnit == 0 &&
+			next/chunkUnit < uint32(len(sp.recs)) && atomic.LoadUint32(&sp.recs[next/chunkUnit])&stateMask != stateFree
+	}
+	if over {
+		return ErrNotOwned
+	}
+	return ErrDoubleFree
 }
 
 // awaitShards waits while the heap is paused and makes a shard for a P that
@@ -169,99 +250,4 @@ func (h *Heap) awaitShards() {
 	if h.set.Load() != nil {
 		unpin(h.pinLocked())
 	}
-}
-
-// part says which bytes of a slot are free while others are in use.
-type part struct {
-	freed [maxSmall / 64]uint64
-	left  int // bytes still in use
-}
-
-// each visits the words of [from, to) with the bits that the range covers.
-func (p *part) each(from, to uint32, visit func(word *uint64, bits uint64) bool) bool {
-	for at := from; at < to; {
-		end := min(at&^63+64, to)
-		bits := (^uint64(0) >> (64 - (end - at))) << (at & 63)
-		if !visit(&p.freed[at/64], bits) {
-			return false
-		}
-		at = end
-	}
-	return true
-}
-
-// freePart frees a head or a middle of slot i, or any range of a slot that has
-// been freed in part. The record of it is exact to the byte, and exists only
-// until the last byte is freed.
-func (h *Heap) freePart(sp *span, i, within uint32, b []byte) (err error, done bool) {
-	h.mu.Lock()
-	if h.set.Load() == nil || sp.owner.Load() == nil {
-		return h.unlock(nil), false
-	}
-	key := uintptr(sp.base) + uintptr(i*sp.size)
-	p := h.parts[key]
-	fresh := p == nil
-	if fresh {
-		p = new(part)
-	}
-	unpin(h.pinLocked())
-	s := h.pinFor(sp)
-	local := sp.owner.Load() == s
-	if s == noShard {
-		unpin(s)
-		return h.unlock(nil), false
-	}
-	rec := &sp.recs[i]
-	r := atomic.LoadUint32(rec)
-	size, end := r&^stateMask, within+uint32(min(len(b), 1<<30))
-	switch {
-	case r&stateMask == stateLive:
-		// Whatever record there is belongs to a block of the past.
-		*p = part{left: int(size)}
-		if end >= size || !atomic.CompareAndSwapUint32(rec, r, statePart|size) {
-			unpin(s)
-			return h.unlock(nil), false
-		}
-	case r&stateMask != statePart || fresh:
-		unpin(s)
-		return h.unlock(nil), false
-	}
-	free := end <= size && p.each(within, end, func(w *uint64, bits uint64) bool { return *w&bits == 0 })
-	if free {
-		p.each(within, end, func(w *uint64, bits uint64) bool { *w |= bits; return true })
-		p.left -= len(b)
-		s.freed += uint64(len(b))
-		if p.left == 0 {
-			s.releasePart(sp, i, local)
-		}
-	}
-	unpin(s)
-	switch {
-	case p.left == 0:
-		delete(h.parts, key)
-	case fresh:
-		if h.parts == nil {
-			h.parts = make(map[uintptr]*part)
-		}
-		h.parts[key] = p
-	}
-	if !free {
-		if end > sp.size {
-			return h.unlock(h.misuse(ErrNotOwned, b, nil)), true
-		}
-		return h.unlock(h.misuse(ErrDoubleFree, b, nil)), true
-	}
-	return h.unlock(nil), true
-}
-
-// releasePart frees slot i of sp, whose last byte was freed.
-func (s *shard) releasePart(sp *span, i uint32, local bool) {
-	if local {
-		sp.give(i)
-		s.file(sp)
-		return
-	}
-	atomic.StoreUint32(&sp.recs[i], stateQueue)
-	atomic.OrUint32(&sp.bits[i/32], 1<<(i%32))
-	sp.owner.Load().announce(sp)
 }

@@ -62,10 +62,9 @@ type Heap struct {
 	reclaimed           uint64                   // malloced at the last reclaim
 	solo                int                      // blocks of up to maxSlot placed before the heap is shared out
 	spare               *[kinds]*span            // lists of spans that are placed nowhere; nil before the heap is shared out
-	trimmed             [classes - small]bool    // classes that are to be cut from strips, as each shard learns under mu
+	parted              [classes - small]bool    // classes that are to be cut from strips, as each shard learns under mu
 	dry                 int                      // blocks to place before the next try to find a place for a strip
 	wait                *[classes - small]uint32 // blocks to place one by one before the next span of a class above maxSmall
-	parts               map[uintptr]*part        // slots in state part, by address
 	lent                *chunk                   // where the last Borrow is that no slot serves; until the next block is placed
 	dead                [][]byte                 // mappings that unlock gives back
 	stuck               [][]byte                 // mappings that the source would not take back, for another try
@@ -253,18 +252,16 @@ func (h *Heap) Free(b []byte) bool {
 			leave(s)
 			return true
 		}
-		if sp.class < small && len(b) > 0 {
-			sp.recs[i] = stateLive | within // the tail: from now on the slot is that much shorter
+		// The tail: from now on the slot is that much shorter. Somebody else may
+		// free a part of it meanwhile.
+		if sp.class < small && len(b) > 0 && atomic.CompareAndSwapUint32(&sp.recs[i], stateLive|(within+uint32(len(b))), stateLive|within) {
 			s.freed += uint64(len(b))
 			leave(s)
 			return true
 		}
 	}
-	if sp.class == stripClass {
-		return h.freeStrip(s, sp, b)
-	}
 	leave(s)
-	return h.freeSlow(b)
+	return h.freeOther(b)
 }
 
 // filed ends a free that made the first free slot of a span or freed its last

@@ -71,7 +71,7 @@ func (c *chunk) inUse(spans *spanMap) bool {
 		sp := place.Load()
 		for _, r := range sp.recs[:sp.carved] {
 			switch r & stateMask {
-			case stateLive, statePart, stateCut:
+			case stateLive, stateCut, stateParts:
 				return true
 			}
 		}

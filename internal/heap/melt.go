@@ -11,9 +11,8 @@ import (
 // they are for. So the span of a block that is freed in part melts: its slots
 // become blocks of the chunk, where any part is free for any request.
 //
-// A class whose blocks are trimmed has its next ones cut from a strip
-// (strip.go). If a head or a middle is freed they are placed one by one for a
-// while; so are those that are too long for a strip.
+// The next blocks of the class are cut from a strip (strip.go). Those that are too
+// long for one are placed one by one for a while.
 
 const (
 	firstWait = 64   // blocks of a class that are placed before its first span: one may be all there is
@@ -30,10 +29,10 @@ func (h *Heap) direct(c int) bool {
 	return true
 }
 
-// melt makes what is live in sp blocks of its chunk and frees what is between
-// them: a block was trimmed, or else a head or a middle of one is to be freed. It
-// does nothing if the span is no span any more.
-func (h *Heap) melt(sp *span, trimmed bool) {
+// melt makes what is live in sp, a span of slots above maxSmall, blocks of its
+// chunk and frees what is between them: a part of one is to be freed. It does
+// nothing if the span is no span any more.
+func (h *Heap) melt(sp *span) {
 	h.mu.Lock()
 	if h.set.Load() == nil || sp.owner.Load() == nil {
 		_ = h.unlock(nil)
@@ -45,16 +44,9 @@ func (h *Heap) melt(sp *span, trimmed bool) {
 		unpin(s)
 		h.pause()
 	}
-	switch {
-	case sp.class == stripClass:
-		for c := range h.wait {
-			if owner.cuts[c] > 0 {
-				owner.cuts[c], h.trimmed[c], h.wait[c] = 0, false, meltWait
-			}
-		}
-	case trimmed && sp.size <= maxCut:
-		h.trimmed[sp.class-small] = true
-	default:
+	if sp.size <= maxCut {
+		h.parted[sp.class-small] = true
+	} else {
 		h.wait[sp.class-small] = meltWait
 	}
 	if owner.lends(int(sp.class)) && sp.where == isCur {
@@ -78,15 +70,28 @@ func (h *Heap) melt(sp *span, trimmed bool) {
 func (h *Heap) freeze(owner *shard, sp *span) {
 	owner.unlink(sp)
 	for i := range sp.recs[:sp.carved] {
-		// Others may free it, or its tail, until it is gone.
-		for r := atomic.LoadUint32(&sp.recs[i]); r&stateMask == stateLive || r&stateMask == stateCut; r = atomic.LoadUint32(&sp.recs[i]) {
-			if atomic.CompareAndSwapUint32(&sp.recs[i], r, stateGone|r&^stateMask) {
-				break
-			}
+		// Others may free it, or parts of it, until it is gone.
+		for !makeGone(&sp.recs[i]) {
 		}
 	}
 	h.removeSpan(sp)
 }
+
+// makeGone makes a record of what is live one of what is gone; false if somebody
+// else is at it.
+func makeGone(rec *uint32) bool {
+	r := atomic.LoadUint32(rec)
+	switch r & stateMask {
+	case stateLive, stateCut:
+		return atomic.CompareAndSwapUint32(rec, r, stateGone|r&^stateMask)
+	case stateParts:
+		return atomic.CompareAndSwapUint32(rec, r, stateGoneParts|r&^stateMask)
+	}
+	return r&stateMask != stateBusy
+}
+
+//go:nosplit
+func isGone(r uint32) bool { return r&stateMask == stateGone || r&stateMask == stateGoneParts }
 
 // dissolve makes what is gone of frozen spans, linked through next, blocks of
 // the chunk and frees the rest. Under mu.
@@ -101,16 +106,24 @@ func (h *Heap) dissolve(sp *span) {
 				panic(fmt.Sprintf("gomem: internal error: freeing %d bytes at %d: %v", to-end, end, err))
 			}
 		}
-		for i, r := range sp.recs[:sp.carved] {
-			if r&stateMask != stateGone {
-				continue
-			}
-			at := sp.off + i*int(sp.size)
-			if i > 0 && !c.tlsf.Split(at) {
+		for i, r := range sp.recs[1:max(sp.carved, 1)] {
+			if at := sp.off + (i+1)*int(sp.size); isGone(r) && !c.tlsf.Split(at) {
 				panic(fmt.Sprintf("gomem: internal error: no live block to split at %d", at))
 			}
+		}
+		for i, r := range sp.recs[:sp.carved] {
+			if !isGone(r) {
+				continue
+			}
+			at, size := sp.off+i*int(sp.size), int(r&^stateMask)
 			free(at)
-			end = at + int(r&^stateMask)
+			if end = at; r&stateMask == stateGoneParts {
+				for from, to := range sp.parts.Load().runs(uint32(i), size) {
+					end = at + from
+					free(at + to)
+				}
+			}
+			end = at + size
 		}
 		free(sp.off + sp.bytes())
 		h.gaveBack(c)

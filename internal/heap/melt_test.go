@@ -142,10 +142,10 @@ func TestFreeThatSawTheSpan(t *testing.T) {
 	}
 }
 
-// TestBeheadedClassWaits: a class of which heads are freed gets neither a span
-// nor a strip for a while, and then tries again.
+// TestBeheadedClassWaits: a class too long for strips of which heads are freed
+// gets no span for a while, and then tries again.
 func TestBeheadedClassWaits(t *testing.T) {
-	const n = 16 << 10
+	const n = 40 << 10
 	h := sharedOut(t, n)
 	behead := func() {
 		b := mustMalloc(t, h, n)

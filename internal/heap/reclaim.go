@@ -324,7 +324,7 @@ func (h *Heap) reset() error {
 	}
 	h.freed = h.malloced
 	h.set.Store(nil)
-	h.solo, h.dry, h.parts = 0, 0, nil
+	h.solo, h.dry = 0, 0
 	h.resume()
 	h.dead, h.stuck = append(h.dead, h.stuck...), nil
 	for _, c := range h.chunks {

@@ -106,7 +106,7 @@ func TestSections(t *testing.T) {
 	const pkg = "github.com/gomem-go/gomem/internal/heap."
 	// Each of these is called where the section has ended, or ends the program.
 	ends := []string{
-		pkg + "(*Heap).TryMalloc", pkg + "(*Heap).mallocAny", pkg + "(*Heap).borrowSlow", pkg + "(*Heap).freeSlow",
+		pkg + "(*Heap).TryMalloc", pkg + "(*Heap).mallocAny", pkg + "(*Heap).borrowSlow", pkg + "(*Heap).freeSlow", pkg + "(*Heap).freeOther",
 		pkg + "(*Heap).freeLarge", pkg + "(*Heap).cutSlow", pkg + "(*Heap).freeBlock", pkg + "(*Heap).reported", pkg + "(*Heap).filed",
 		pkg + "(*shard).announce", pkg + "unpin", "runtime.procUnpin", pkg + "(*Heap).wake", pkg + "(*Heap).startClock",
 		"runtime.panicBounds",
@@ -114,7 +114,7 @@ func TestSections(t *testing.T) {
 	marked := markedNosplit(t)
 	for _, flags := range []string{"", "-N -l"} {
 		code := disassemble(t, flags)
-		todo := []string{pkg + "(*Heap).Malloc", pkg + "(*Heap).Free", pkg + "(*Heap).Borrow", pkg + "(*Heap).cut"}
+		todo := []string{pkg + "(*Heap).Malloc", pkg + "(*Heap).Free", pkg + "(*Heap).Borrow", pkg + "(*Heap).cut", pkg + "(*Heap).freeInSpan"}
 		for seen := slices.Clone(ends); len(todo) > 0; todo = todo[1:] {
 			f := todo[0]
 			if slices.Contains(seen, f) {

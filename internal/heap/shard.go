@@ -25,8 +25,8 @@ type shard struct {
 	seen      uint64 // malloced at the last reclaim: unchanged means quiet
 
 	// Of each class above maxSmall, how many blocks more than one may be cut from
-	// strips; cutWait again after each that was trimmed. 1: they were never
-	// trimmed, 0: the class is not cut. 32 so that the index needs no bounds check.
+	// strips; cutWait again after each of which a part was freed. 1: none was, 0:
+	// the class is not cut. 32 so that the index needs no bounds check.
 	cuts [32]uint32
 	lost uint32 // trims of late that were not of the block cut last, as noteTrim weighs them
 
@@ -170,15 +170,11 @@ func (s *shard) collect(sp *span) {
 		}
 		for bits := atomic.SwapUint32(&sp.bits[w], 0); bits != 0; bits &= bits - 1 {
 			i := uint32(w*32 + trailingZeros(bits))
-			switch {
-			case atomic.LoadUint32(&sp.recs[i])&stateMask != stateQueue:
+			if atomic.LoadUint32(&sp.recs[i])&stateMask != stateQueue {
 				s.raced++
 				continue
-			case sp.class == stripClass:
-				sp.uncut(i)
-			default:
-				sp.give(i)
 			}
+			sp.free(i)
 			took = true
 		}
 	}
@@ -201,20 +197,18 @@ func (s *shard) announce(sp *span) {
 	}
 }
 
-// queue frees the whole slot i of n bytes in a span of another shard, for its
-// owner to take in; false if the slot is not live with that length. live is the
-// state that says so. s takes the account.
+// queue frees slot i in a span of another shard, for its owner to take in; false
+// if the record is not r. s counts what raced.
 //
 //go:nosplit
-func (s *shard) queue(sp *span, i uint32, n int, live uint32) bool {
-	if uint(n-1) >= maxSlot || !atomic.CompareAndSwapUint32(&sp.recs[i], live|uint32(n), stateQueue) {
+func (s *shard) queue(sp *span, i, r uint32) bool {
+	if !atomic.CompareAndSwapUint32(&sp.recs[i], r, stateQueue) {
 		return false
 	}
 	bit := uint32(1) << (i % 32)
 	if atomic.OrUint32(&sp.bits[i/32], bit)&bit != 0 {
 		s.raced++ // somebody queued it, and the owner freed it, at once
 	}
-	s.freed += uint64(n)
 	return true
 }
 

@@ -1,6 +1,7 @@
 package heap
 
 import (
+	"sync/atomic"
 	"unsafe"
 )
 
@@ -10,28 +11,32 @@ import (
 //	free    next free slot of the span, or noSlot
 //	live    requested bytes: what a whole free must name
 //	queued  freed by a goroutine on another P; the owner has not seen it yet
-//	part    some bytes are freed, which ones is in Heap.parts
 //	gone    a block of the chunk now, of so many bytes: the span was melted
 //	cut     live in a strip: requested bytes
+//	parts   requested bytes, of which some are freed: span.parts has which
+//	busy    as parts or before: somebody frees a part at this moment
 //
-// The owner reads and writes records of its spans plainly. Everybody else
-// moves live to queued or part with a compare-and-swap, which decides between
-// two that free the same slot at once. The owner's plain store may override a
-// queued mark only when the program frees a slot twice at the same moment: the
-// owner then finds a queued bit without a queued record, and counts it.
+// The owner reads the records of its spans plainly, and writes those of whole
+// blocks that it takes or frees. Everything else, also an owner's free of a part
+// or a tail, is a compare-and-swap, which decides between two that free the same
+// bytes at once. The owner's plain store may override another mark only when the
+// program frees a slot twice at the same moment: the owner then finds a queued bit
+// without a queued record, and counts it.
 //
 // Only live has the top bit: without it the record of a live slot is its length,
 // and every other is negative as an int32, so that one comparison tells, also
 // with a length that no slot can have.
 const (
-	stateMask  = 15 << 28
-	stateFree  = 0 << 28
-	stateQueue = 1 << 28
-	statePart  = 2 << 28
-	stateGone  = 3 << 28
-	stateCut   = 4 << 28
-	stateLive  = 8 << 28
-	noSlot     = 1<<28 - 1
+	stateMask      = 15 << 28
+	stateFree      = 0 << 28
+	stateQueue     = 1 << 28
+	stateGone      = 2 << 28
+	stateGoneParts = 3 << 28 // gone, and was in parts
+	stateCut       = 4 << 28
+	stateParts     = 5 << 28
+	stateBusy      = 6 << 28
+	stateLive      = 8 << 28
+	noSlot         = 1<<28 - 1
 )
 
 // where a span is in its owner's lists.
@@ -50,7 +55,7 @@ type span struct {
 	recs   []uint32       // one per slot
 	owner  ref[shard]
 	head   uint32 // first free slot, or noSlot
-	used   uint32 // slots not on the free list and carved: live, queued or part
+	used   uint32 // slots not on the free list and carved: live, queued or in parts
 	size   uint32 // bytes per slot
 	magic  uint32 // ceil(2^35/size): i = offset*magic>>35 for offset < maxSpan
 	limit  uint32 // bytes of all slots
@@ -63,6 +68,8 @@ type span struct {
 	next, prev *span
 
 	end, last, most uint32 // of a strip, see there
+
+	parts ref[parts] // nil until a part of a block was freed
 
 	// Written by others than the owner; on a line of its own.
 	_        [64]byte
@@ -95,6 +102,9 @@ func (sp *span) place(c *chunk, off int) {
 	sp.base = unsafe.Pointer(&c.mem[off])
 	sp.head, sp.used, sp.carved = noSlot, 0, 0
 	sp.last, sp.most = 0, 0
+	if p := sp.parts.Load(); p != nil {
+		p.holes = 0
+	}
 	sp.where = isFull
 }
 
@@ -105,6 +115,47 @@ func (sp *span) place(c *chunk, off int) {
 func (sp *span) slot(off uint32) (i, within uint32) {
 	i = uint32(uint64(off) * uint64(sp.magic) >> 35)
 	return i, off - i*sp.size
+}
+
+// whole is the state of a block that is live and was not freed in part, but for
+// tails.
+//
+//go:nosplit
+func (sp *span) whole() uint32 {
+	if sp.class == stripClass {
+		return stateCut
+	}
+	return stateLive
+}
+
+// block returns the slot that holds the byte at off, or the granule where the
+// block of a strip around that byte begins, how far into it the byte is, and its
+// record: that of a free slot if there is none. local says whether the caller is
+// the owner.
+//
+//go:nosplit
+func (sp *span) block(off uint32, local bool) (i, within, r uint32) {
+	if sp.class == stripClass {
+		return sp.cutAt(off, local)
+	}
+	if i, within = sp.slot(off); i >= uint32(len(sp.recs)) {
+		return i, within, stateFree
+	}
+	return i, within, atomic.LoadUint32(&sp.recs[i])
+}
+
+// trim shortens block i, of which the record is r, to n bytes; false if somebody
+// was quicker.
+//
+//go:nosplit
+func (sp *span) trim(i, r, n uint32, local bool) bool {
+	if !atomic.CompareAndSwapUint32(&sp.recs[i], r, r&stateMask|n) {
+		return false
+	}
+	if local && i == sp.last && sp.class == stripClass {
+		sp.carved = i + granules(n)
+	}
+	return true
 }
 
 // bytes is the size of the span.
@@ -160,6 +211,17 @@ func (sp *span) give(i uint32) {
 	sp.recs[i] = sp.head
 	sp.head = i
 	sp.used--
+}
+
+// free frees slot or block i.
+//
+//go:nosplit
+func (sp *span) free(i uint32) {
+	if sp.class == stripClass {
+		sp.uncut(i)
+	} else {
+		sp.give(i)
+	}
 }
 
 // list links spans through next and prev. Spans with live slots are at the

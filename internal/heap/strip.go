@@ -1,6 +1,9 @@
 package heap
 
-import "unsafe"
+import (
+	"sync/atomic"
+	"unsafe"
+)
 
 // A strip is a span in which blocks of any length are cut one after the other, at
 // granules of the chunk's placement. It is for short reads: blocks of which the
@@ -21,23 +24,27 @@ import "unsafe"
 //
 //	used == blocks, live or queued
 //
+// A block may also be freed in parts (parts.go). It is a block until its last byte
+// is freed.
+//
 // Where goroutines wait between allocating and trimming, others cut behind their
 // blocks, and the ends are lost. If that happens to one in eight the class is
 // placed one by one for a while.
 //
 // A shard cuts from one strip at a time. Those that have no room any more are in
 // its list of spans, and reads that are freed in turn empty them without a lock.
-// Before the heap grows those melt in which little is left of the most blocks
-// that they held.
+// Before the heap grows those melt in which little is left of the most that they
+// held.
 
 const (
-	minStrip = maxSlot  // bytes
-	maxCut   = 32 << 10 // bytes: the longest block that is cut, so that little is lost at the end
-	cutWait  = 4096     // blocks of a class that are cut, none of them trimmed, before its next span of slots
-	dryWait  = 64       // blocks that are placed one by one before a strip is looked for again
-	lostLoss = 8        // weight of an end that was lost, over one that was not
-	maxLost  = 256      // where cutting ends
-	deadPart = 4        // a strip melts if it holds one in so many of the blocks that it held
+	minStrip  = maxSlot  // bytes
+	maxCut    = 32 << 10 // bytes: the longest block that is cut, so that little is lost at the end
+	cutWait   = 4096     // blocks of a class that are cut, none of them freed in part, before its next span of slots
+	dryWait   = 64       // blocks that are placed one by one before a strip is looked for again
+	lostLoss  = 8        // weight of an end that was lost, over one that was not
+	maxLost   = 256      // where cutting ends
+	deadPart  = 4        // a strip melts if it holds one in so many of the blocks that it held,
+	deadBytes = 8        // or, where blocks are freed in parts, of the bytes
 )
 
 //go:nosplit
@@ -71,16 +78,6 @@ func (sp *span) cut(n int) []byte {
 	return (*[maxSlot]byte)(unsafe.Add(sp.base, i*chunkUnit))[:n:n]
 }
 
-// trim shortens the block at granule i to n bytes.
-//
-//go:nosplit
-func (sp *span) trim(i, n uint32) {
-	sp.recs[i] = stateCut | n
-	if i == sp.last {
-		sp.carved = i + granules(n)
-	}
-}
-
 // uncut frees the block at granule i.
 //
 //go:nosplit
@@ -92,6 +89,61 @@ func (sp *span) uncut(i uint32) {
 		sp.last, sp.carved, sp.most = 0, 0, 0
 	case i == sp.last:
 		sp.carved = i
+	}
+}
+
+// cutAt returns the granule where the block around the byte at off starts, how
+// far into it the byte is, and its record. If there is no block the record is not
+// that of one, or of one that ends before off.
+//
+//go:nosplit
+func (sp *span) cutAt(off uint32, local bool) (i, within, r uint32) {
+	i = off / chunkUnit
+	if i >= uint32(len(sp.recs)) {
+		return i, 0, stateFree
+	}
+	least := i - min(i, maxSlot/chunkUnit)
+	if local && i >= sp.last {
+		i, least = sp.last, sp.last
+	}
+	for r = atomic.LoadUint32(&sp.recs[i]); r == stateFree && i > least; {
+		i--
+		r = atomic.LoadUint32(&sp.recs[i])
+	}
+	return i, off - i*chunkUnit, r
+}
+
+// noteTrim takes note that a block of n bytes was trimmed, and whether it was the
+// one cut last: then more of its class are worth cutting, else the end is lost.
+//
+//go:nosplit
+func (s *shard) noteTrim(n uint32, last bool) {
+	if n <= maxSmall {
+		return
+	}
+	left := &s.cuts[classOf[(n+slotAlign-1)/slotAlign]-small]
+	switch {
+	case *left == 0:
+	case last:
+		*left = cutWait
+		s.lost -= min(s.lost, 1)
+	default:
+		if s.lost += lostLoss; s.lost >= maxLost {
+			*left = 1
+		}
+	}
+}
+
+// noteParts takes note that a block of n bytes is freed in parts: more of its class
+// are worth cutting.
+//
+//go:nosplit
+func (s *shard) noteParts(n uint32) {
+	if n <= maxSmall {
+		return
+	}
+	if left := &s.cuts[classOf[(n+slotAlign-1)/slotAlign]-small]; *left > 0 {
+		*left = cutWait
 	}
 }
 
@@ -174,11 +226,11 @@ func (h *Heap) placeCut(n, c int) (b []byte, err error, ok bool) {
 		s := h.pinLocked()
 		switch left := &s.cuts[c-small]; {
 		case *left == 1:
-			*left, h.trimmed[c-small] = 0, false
+			*left, h.parted[c-small] = 0, false
 			if s.lost >= maxLost {
 				s.lost, h.wait[c-small] = 0, meltWait
 			}
-		case *left == 0 && h.trimmed[c-small]:
+		case *left == 0 && h.parted[c-small]:
 			*left = cutWait
 		}
 		switch {
@@ -255,11 +307,25 @@ func (h *Heap) meltDead() bool {
 func (h *Heap) freezeDead(s *shard, dead *span) *span {
 	for sp := s.spans[stripClass].front; sp != nil && sp.used > 0; {
 		next := sp.next
-		if sp.used*deadPart <= sp.most {
+		if sp.mostlyDead() {
 			h.freeze(s, sp)
 			sp.next, dead = dead, sp
 		}
 		sp = next
 	}
 	return dead
+}
+
+// mostlyDead says whether little is left of the most that the strip held: few of
+// the blocks, or few of the bytes.
+func (sp *span) mostlyDead() bool {
+	if sp.used*deadPart <= sp.most {
+		return true
+	}
+	p := sp.parts.Load()
+	if p == nil {
+		return false
+	}
+	live := sp.carved*chunkUnit/sp.most*sp.used - atomic.LoadUint32(&p.holes) // about
+	return int32(live) <= int32(sp.end*chunkUnit/deadBytes)
 }

@@ -36,7 +36,7 @@ func TestStripOfAnotherP(t *testing.T) {
 }
 
 // TestStripConcurrent: goroutines hand blocks to each other before they are
-// trimmed and after, and free them, now and then from the front, while strips
+// trimmed and after, and free them, some in parts, while strips
 // empty, melt and change hands.
 func TestStripConcurrent(t *testing.T) {
 	const workers, rounds, seed = 4, 1000, 11
@@ -60,9 +60,12 @@ func TestStripConcurrent(t *testing.T) {
 					free(b[cut:])
 					b = b[:cut]
 				}
-				if len(b) > 0 && rng.IntN(500) == 0 {
-					free(b[:1])
-					b = b[1:]
+				if len(b) > 2 && rng.IntN(3) == 0 {
+					from := rng.IntN(len(b) - 1)
+					to := from + 1 + rng.IntN(len(b)-from-1)
+					free(b[from:to])
+					free(b[to:])
+					b = b[:from]
 				}
 				free(b)
 			}

@@ -30,6 +30,10 @@ func TestStripInUse(t *testing.T) {
 	if !c.inUse(h.spans.Load()) {
 		t.Error("a chunk with a block in a strip is not in use")
 	}
+	mustFree(t, h, b[:500])
+	if !c.inUse(h.spans.Load()) {
+		t.Error("a chunk with a part of a block is not in use")
+	}
 	if err := h.Reset(); err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +74,7 @@ func TestStripLimit(t *testing.T) {
 }
 
 // TestStripRandom: blocks of all lengths that are cut, trimmed in steps, freed in
-// any order, seldom from the front, and frees that are none.
+// any order and in any parts, strips that melt meanwhile, and frees that are none.
 func TestStripRandom(t *testing.T) {
 	for seed := range uint64(4) {
 		h, _ := stripped(t)
@@ -106,10 +110,10 @@ func TestStripRandom(t *testing.T) {
 			s := live[i]
 			s.check(t)
 			from, to := 0, len(s.b)
-			switch p := rng.IntN(4000); {
-			case p < 800:
+			switch p := rng.IntN(5); {
+			case p == 0:
 				from = rng.IntN(to)
-			case p == 800:
+			case p == 1 && seed > 0:
 				from = rng.IntN(to)
 				to = from + 1 + rng.IntN(to-from)
 			}
@@ -125,6 +129,9 @@ func TestStripRandom(t *testing.T) {
 			if to < len(s.b) {
 				r := to & 7
 				live = append(live, stamped{s.b[to:], s.mark>>(8*r) | s.mark<<(64-8*r)})
+			}
+			if sp := stripOf(h, s.b); sp != nil && sp.where == isListed && rng.IntN(2000) == 0 {
+				meltNow(h, sp)
 			}
 			if op%1000 == 0 {
 				if err := h.Verify(); err != nil {

@@ -15,9 +15,12 @@ func (sp *span) verifyStrip() error {
 			if atomic.LoadUint32(&sp.bits[i/32])>>(i%32)&1 == 0 || atomic.LoadUint32(&sp.notified) == 0 {
 				return fmt.Errorf("block %d is queued, but nobody will know", i)
 			}
-		case stateCut:
+		case stateCut, stateParts, stateBusy:
 			if n := r &^ stateMask; n == 0 || n > maxCut {
 				return fmt.Errorf("block %d holds %d", i, n)
+			}
+			if err := sp.verifyParts(i); err != nil {
+				return err
 			}
 		default:
 			if r != stateFree {

@@ -134,7 +134,7 @@ func (h *Heap) verifyShards(spans map[*span]bool) error {
 			return fmt.Errorf("heap: %v is listed but not in its chunk's pages", sp)
 		}
 	}
-	return h.verifyParts(spans)
+	return nil
 }
 
 // shardList is the shards there are. Under mu.
@@ -180,6 +180,9 @@ func (sp *span) verify() error {
 		case r&^stateMask == 0 || r&^stateMask > sp.size:
 			return fmt.Errorf("slot %d of %d bytes holds %d", i, sp.size, r&^stateMask)
 		}
+		if err := sp.verifyParts(uint32(i)); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -187,23 +190,4 @@ func (sp *span) verify() error {
 func (sp *span) String() string {
 	return fmt.Sprintf("span{%d × %d B at %d, used %d, carved %d, where %d}",
 		len(sp.recs), sp.size, sp.off, sp.used, sp.carved, sp.where)
-}
-
-// verifyParts checks that each slot in state part has its record.
-func (h *Heap) verifyParts(spans map[*span]bool) error {
-	for sp := range spans {
-		for i, r := range sp.recs[:sp.carved] {
-			if r&stateMask != statePart {
-				continue
-			}
-			p := h.parts[uintptr(sp.base)+uintptr(i)*uintptr(sp.size)]
-			if p == nil {
-				return fmt.Errorf("heap: %v: slot %d is freed in part without a record", sp, i)
-			}
-			if p.left <= 0 || p.left > int(r&^stateMask) {
-				return fmt.Errorf("heap: %v: slot %d of %d bytes has %d left", sp, i, r&^stateMask, p.left)
-			}
-		}
-	}
-	return nil
 }
