@@ -155,7 +155,13 @@ func (h *Heap) freeSlot(sp *span, addr uintptr, b []byte) (err error, done bool)
 		h.awaitShards()
 		return nil, false
 	}
-	off, n, local := uint32(addr-uintptr(sp.base)), uint32(min(len(b), 1<<30)), owner == s
+	// Read once: behind a free that is none the owner may place the span elsewhere.
+	from := addr - uintptr(sp.base)
+	if from >= uintptr(sp.limit) {
+		unpin(s)
+		return h.misuse(ErrNotOwned, b, nil), true
+	}
+	off, n, local := uint32(from), uint32(min(len(b), 1<<30)), owner == s
 	switch end := s.free(sp, off, n, local); end {
 	case freedOwn:
 		h.filed(s, sp)

@@ -34,6 +34,7 @@ var heapFaults = []fault{
 	{name: "Free of an interior byte frees the slot", file: "heap.go", from: "\t\tif within == 0 {\n\t\t\twas", to: "\t\tif within < sp.size {\n\t\t\twas"},
 	{name: "tail freed without a trace", file: "heap.go", from: "uint32(len(b))), stateLive|within) {", to: "uint32(len(b))), stateLive|(within+uint32(len(b)))) {"},
 	{name: "tail freed elsewhere without a trace", file: "span.go", from: "r, r&stateMask|n)", to: "r, r)"},
+	{name: "free from afar", file: "free.go", from: "\tif from >= uintptr(sp.limit) {", to: "\tif uint32(from) >= sp.limit {"},
 	{name: "part counts too much", file: "parts.go", from: "p.left[i] -= uint16(n)", to: "p.left[i] -= uint16(n) + 1"},
 	{name: "part freed twice", file: "parts.go", from: "free := words[first]&head&tail == 0", to: "free := true"},
 	{name: "long part freed twice", file: "parts.go", from: "\tif set != 0 {", to: "\tif set == 1 {"},
