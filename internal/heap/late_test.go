@@ -5,6 +5,43 @@ import (
 	"testing"
 )
 
+// TestResetHearsLateAnnouncements: who queued a slot may come to announce its
+// span when the owner has taken the slot in and given the span back. If everything
+// is given back then, the span is heard of again when it serves anew.
+func TestResetHearsLateAnnouncements(t *testing.T) {
+	for _, n := range []int{64, readSize} {
+		h, _ := stripped(t)
+		for range 1024 { // slots of 64 bytes, too
+			mustFree(t, h, mustMalloc(t, h, 64))
+		}
+		b := mustMalloc(t, h, n)
+		sp := h.spanAt(addressOf(b))
+		if sp == nil {
+			t.Fatal("neither in a slot nor in a strip")
+		}
+		owner := sp.owner.Load()
+		mustFree(t, h, b)
+		if err := h.Trim(); err != nil || sp.owner.Load() != nil {
+			t.Fatalf("%v, or the span was not given back", err)
+		}
+		owner.announce(sp)
+		mustVerify(t, h)
+		if err := h.Reset(); err != nil {
+			t.Fatal(err)
+		}
+		for used := false; !used; used = sp.owner.Load() != nil {
+			for range 1024 + 2*firstWait {
+				mustFree(t, h, shortRead(t, h, 100))
+				mustFree(t, h, mustMalloc(t, h, 64))
+			}
+		}
+		if sp.notified != 0 {
+			t.Errorf("%d bytes: nobody will hear of what others free in %v", n, sp)
+		}
+		mustVerify(t, h)
+	}
+}
+
 // TestFreeThatSawTheSpanElsewhere: the owner gives a span without blocks back and
 // places it anew while somebody with a free that is none looks into it. What he
 // frees is no block at the new place, however far that is.

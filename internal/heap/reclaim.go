@@ -316,6 +316,7 @@ func (h *Heap) reset() error {
 	if h.set.Load() != nil {
 		for _, s := range *h.set.Load() {
 			if s != noShard {
+				s.drain() // a span that serves anew must not count as announced
 				h.malloced += s.malloced
 				h.freed += s.freed
 				h.raced += s.raced

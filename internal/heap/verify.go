@@ -134,6 +134,45 @@ func (h *Heap) verifyShards(spans map[*span]bool) error {
 			return fmt.Errorf("heap: %v is listed but not in its chunk's pages", sp)
 		}
 	}
+	return h.verifyStacks(spans)
+}
+
+// verifyStacks checks that the spans that count as announced are those that are
+// on some shard's stack, be it that of an owner before.
+func (h *Heap) verifyStacks(spans map[*span]bool) error {
+	announced := make(map[*span]bool)
+	for id, s := range h.shardList() {
+		for sp := s.remote.Load(); sp != nil; sp = sp.remote {
+			if announced[sp] {
+				return fmt.Errorf("heap: shard %d: %v is twice on the stacks of remote frees", id, sp)
+			}
+			announced[sp] = true
+		}
+	}
+	check := func(sp *span) error {
+		if on := atomic.LoadUint32(&sp.notified) == 1; on != announced[sp] {
+			return fmt.Errorf("heap: %v counts as announced: %v, on a stack: %v", sp, on, !on)
+		}
+		return nil
+	}
+	for sp := range spans {
+		if err := check(sp); err != nil {
+			return err
+		}
+	}
+	if h.spare == nil {
+		return nil
+	}
+	for _, sp := range h.spare {
+		for ; sp != nil; sp = sp.next {
+			if err := check(sp); err != nil {
+				return err
+			}
+			if sp.owner.Load() != nil || sp.used != 0 {
+				return fmt.Errorf("heap: %v is to be placed again, with an owner or blocks", sp)
+			}
+		}
+	}
 	return nil
 }
 

@@ -98,6 +98,7 @@ var heapFaults = []fault{
 	{name: "nothing trimmed by itself", file: "reclaim.go", from: "h.dropEmpty(max(1, h.nempty-low))", to: "h.dropEmpty(max(h.nempty, low))"},
 	{name: "free of a slot does not start the clock", file: "reclaim.go", from: "\tif !h.ticking.Load() {\n\t\th.startClock()", to: "\tif h.closed {\n\t\th.startClock()"},
 	{name: "count of empty chunks not restored", file: "reclaim.go", from: "\th.nempty--\n", to: ""},
+	{name: "Reset forgets what is announced", file: "reclaim.go", from: "\t\t\t\ts.drain() // a span", to: "\t\t\t\t// a span"},
 	{name: "Reset leaves bytes live", file: "reclaim.go", from: "\th.freed = h.malloced\n", to: ""},
 	{name: "borrow counts", file: "heap.go", from: "\t\th.malloced -= uint64(n)\n", to: ""},
 	{name: "debug: quarantine too short", file: "debug_free.go", from: "d.held > keep &&", to: "d.held > 0 &&"},
