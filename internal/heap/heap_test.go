@@ -32,6 +32,12 @@ func (s stamped) fill() {
 	}
 }
 
+// part is the bytes [from, to) of s.
+func (s stamped) part(from, to int) stamped {
+	r := from & 7
+	return stamped{s.b[from:to:to], s.mark>>(8*r) | s.mark<<(64-8*r)}
+}
+
 func (s stamped) check(t *testing.T) {
 	t.Helper()
 	var want [8]byte
@@ -86,11 +92,10 @@ func TestHeapRandom(t *testing.T) {
 			live[i] = live[len(live)-1]
 			live = live[:len(live)-1]
 			if from > 0 {
-				live = append(live, stamped{s.b[:from], s.mark})
+				live = append(live, s.part(0, from))
 			}
 			if to < len(s.b) {
-				r := to & 7
-				live = append(live, stamped{s.b[to:], s.mark>>(8*r) | s.mark<<(64-8*r)})
+				live = append(live, s.part(to, len(s.b)))
 			}
 			if op%500 == 0 {
 				if err := h.Verify(); err != nil {

@@ -124,11 +124,10 @@ func TestStripRandom(t *testing.T) {
 			bytes -= to - from
 			live = append(live[:i], live[i+1:]...)
 			if from > 0 {
-				live = append(live, stamped{s.b[:from], s.mark})
+				live = append(live, s.part(0, from))
 			}
 			if to < len(s.b) {
-				r := to & 7
-				live = append(live, stamped{s.b[to:], s.mark>>(8*r) | s.mark<<(64-8*r)})
+				live = append(live, s.part(to, len(s.b)))
 			}
 			if sp := stripOf(h, s.b); sp != nil && sp.where == isListed && rng.IntN(2000) == 0 {
 				meltNow(h, sp)
