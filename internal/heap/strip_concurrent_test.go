@@ -1,12 +1,10 @@
 package heap
 
 import (
-	"math/rand/v2"
 	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 )
 
 // TestStripOfAnotherP: a block whose strip another P owns is trimmed at once, and
@@ -32,98 +30,6 @@ func TestStripOfAnotherP(t *testing.T) {
 	other.drain()
 	if sp.used != 0 || sp.carved != 0 {
 		t.Errorf("%v after all was freed", sp)
-	}
-}
-
-// TestStripConcurrent: goroutines hand blocks to each other before they are
-// trimmed and after, and free them, some in parts, while strips
-// empty, melt and change hands.
-func TestStripConcurrent(t *testing.T) {
-	const workers, rounds, seed = 4, 1000, 11
-	h := newHeap(1 << 20)
-	handOver := make(chan stamped, 200)
-	done := make(chan struct{})
-	var group, watch sync.WaitGroup
-	for w := range workers {
-		group.Go(func() {
-			rng := rand.New(rand.NewPCG(seed, uint64(w)))
-			free := func(b []byte) {
-				if len(b) > 0 && !h.Free(b) {
-					t.Errorf("seed %d: %d bytes refused", seed, len(b))
-				}
-			}
-			freeParts := func(s stamped) {
-				s.check(t)
-				b := s.b
-				if rng.IntN(2) == 0 {
-					cut := rng.IntN(len(b))
-					free(b[cut:])
-					b = b[:cut]
-				}
-				if len(b) > 2 && rng.IntN(3) == 0 {
-					from := rng.IntN(len(b) - 1)
-					to := from + 1 + rng.IntN(len(b)-from-1)
-					free(b[from:to])
-					free(b[to:])
-					b = b[:from]
-				}
-				free(b)
-			}
-			var kept []stamped
-			for i := range rounds {
-				b := h.Malloc(readSize)
-				s := stamped{b, rng.Uint64()}
-				s.fill()
-				if rng.IntN(4) > 0 {
-					keep := 1 + rng.IntN(2000)
-					free(s.b[keep:])
-					s.b = s.b[:keep]
-				}
-				kept = append(kept, s)
-				if len(kept) < 50 {
-					continue
-				}
-				i := i % len(kept)
-				s, kept[i] = kept[i], kept[len(kept)-1]
-				kept = kept[:len(kept)-1]
-				select {
-				case handOver <- s:
-				case other := <-handOver:
-					kept = append(kept, other)
-					freeParts(s)
-				}
-			}
-			for _, s := range kept {
-				freeParts(s)
-			}
-		})
-	}
-	watch.Go(func() {
-		for {
-			select {
-			case <-done:
-				return
-			case <-time.After(2 * time.Millisecond):
-			}
-			if err := h.Verify(); err != nil {
-				t.Error(err)
-			}
-			if err := h.Trim(); err != nil {
-				t.Error(err)
-			}
-		}
-	})
-	group.Wait()
-	close(done)
-	watch.Wait()
-	close(handOver)
-	for s := range handOver {
-		s.check(t)
-		h.Free(s.b)
-	}
-	mustVerify(t, h)
-	if s := h.Stats(); s.Live != 0 || s.Refused != 0 || s.Raced != 0 {
-		t.Errorf("seed %d: %+v", seed, s)
 	}
 }
 

@@ -2,15 +2,30 @@ package heap
 
 import "testing"
 
-// meltNow melts the strip sp, which the P's shard owns.
-func meltNow(h *Heap, sp *span) {
+// meltStrip melts the strip that b is cut from, on its owner's P or with the heap
+// paused, and says whether there is one.
+func meltStrip(h *Heap, b []byte) bool {
 	h.mu.Lock()
+	defer h.mu.Unlock()
+	sp := stripOf(h, b)
+	if sp == nil {
+		return false
+	}
 	s := h.pinLocked()
-	h.freeze(s, sp)
-	unpin(s)
+	owner := sp.owner.Load()
+	if owner != s {
+		unpin(s)
+		h.pause()
+	}
+	h.freeze(owner, sp)
+	if owner == s {
+		unpin(s)
+	} else {
+		h.resume()
+	}
 	sp.next = nil
 	h.dissolve(sp)
-	_ = h.unlock(nil)
+	return true
 }
 
 // TestStripParts: a head or a middle of a block is free for nobody until its last
@@ -37,7 +52,7 @@ func TestStripParts(t *testing.T) {
 			}
 			mustVerify(t, h)
 			if melts {
-				meltNow(h, sp)
+				meltStrip(h, b)
 				mustVerify(t, h)
 			}
 			for i, s := range all {
@@ -86,7 +101,7 @@ func TestFreeThatSawTheStrip(t *testing.T) {
 		t.Fatal("not in one strip, or refused")
 	}
 	owner := sp.owner.Load()
-	meltNow(h, sp)
+	meltStrip(h, b)
 	sp.owner.Store(owner) // as it was for who looked before
 	for _, part := range [][]byte{c, c[500:], c[:500], b[200:], b[100:], b[:100]} {
 		if err, done := h.freeSlot(sp, addressOf(part), part); done {

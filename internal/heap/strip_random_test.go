@@ -129,8 +129,8 @@ func TestStripRandom(t *testing.T) {
 			if to < len(s.b) {
 				live = append(live, s.part(to, len(s.b)))
 			}
-			if sp := stripOf(h, s.b); sp != nil && sp.where == isListed && rng.IntN(2000) == 0 {
-				meltNow(h, sp)
+			if rng.IntN(2000) == 0 {
+				meltStrip(h, s.b)
 			}
 			if op%1000 == 0 {
 				if err := h.Verify(); err != nil {

@@ -1,0 +1,207 @@
+package heap
+
+import (
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// again lets the class of blocks of n bytes have slots or strips at once, whatever
+// was freed of them.
+func (h *Heap) again(n int, parted bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.dry, h.wait[class(n)-small], h.parted[class(n)-small] = 0, 0, parted
+}
+
+// mustHoldNothing checks that nothing is live in h, in a slot or elsewhere.
+func mustHoldNothing(t *testing.T, h *Heap) {
+	t.Helper()
+	if err := h.Trim(); err != nil {
+		t.Fatal(err)
+	}
+	mustVerify(t, h)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, c := range h.chunks {
+		if c != nil && c.inUse(h.spans.Load()) {
+			t.Fatalf("%d bytes of a chunk are in use after everything was freed", c.size-c.place.FreeBytes()-c.spanned)
+		}
+	}
+}
+
+// rounds returns a function that says whether there is one more: n at most, fewer
+// where two goroutines hardly ever run at the same time.
+func rounds(n int) (more func() bool) {
+	limit := time.Second
+	if testing.Short() {
+		n, limit = n/2, limit/2
+	}
+	end := time.Now().Add(limit)
+	return func() bool {
+		n--
+		return n >= 0 && time.Now().Before(end)
+	}
+}
+
+// helper is a goroutine on another P that does one thing at a time, at the same
+// moment as the test does another.
+type helper struct {
+	turn, done atomic.Int64
+	f          func()
+	group      sync.WaitGroup
+}
+
+func newHelper(t *testing.T) *helper {
+	before := runtime.GOMAXPROCS(2)
+	a := new(helper)
+	a.group.Go(func() {
+		for i := int64(1); ; i++ {
+			for a.turn.Load() < i {
+				runtime.Gosched()
+			}
+			if a.f == nil {
+				return
+			}
+			a.f()
+			a.done.Store(i)
+		}
+	})
+	t.Cleanup(func() {
+		a.start(nil)
+		a.group.Wait()
+		runtime.GOMAXPROCS(before)
+	})
+	return a
+}
+
+// start has the helper call f; busy says whether it still does.
+func (a *helper) start(f func()) {
+	a.f = f
+	a.turn.Add(1)
+}
+
+func (a *helper) busy() bool { return a.done.Load() < a.turn.Load() }
+
+// TestMeltBesideFrees: what another P frees while the owner melts the span is free
+// once, and what it leaves stays.
+func TestMeltBesideFrees(t *testing.T) {
+	const seed = 5
+	for _, kind := range []struct {
+		name    string
+		n, read int // bytes allocated, and left after a short read
+		keep    int // bytes that the other P does not free
+	}{
+		{"slots", maxSmall + 1, maxSmall + 1, 0},
+		{"strip", readSize, 1000, 0},
+		{"trimmed strip", readSize, 1000, 400},
+	} {
+		t.Run(kind.name, func(t *testing.T) {
+			h, other := sharedOut(t, kind.n), newHelper(t)
+			rng := rand.New(rand.NewPCG(seed, 0))
+			melted, round := 0, 0
+			for more := rounds(3000); more(); round++ {
+				h.again(kind.n, kind.read < kind.n)
+				var all [16]stamped
+				for i := range all {
+					b := mustMalloc(t, h, kind.n)
+					if kind.read < kind.n {
+						mustFree(t, h, b[kind.read:])
+					}
+					all[i] = stamped{b[:kind.read:kind.read], rng.Uint64()}
+					all[i].fill()
+				}
+				last := all[15].b
+				if h.spanAt(addressOf(last)) != nil {
+					melted++
+				}
+				ok := true
+				other.start(func() {
+					for _, s := range all[:15] {
+						ok = h.Free(s.b[kind.keep:]) && ok
+					}
+				})
+				for spin := rng.IntN(800); spin > 0; spin-- { // so that the two meet anywhere
+				}
+				meltStrip(h, last)
+				mine := h.Free(last[:1])
+				for other.busy() {
+					runtime.Gosched()
+				}
+				if !ok || !mine {
+					t.Fatalf("seed %d round %d: refused", seed, round)
+				}
+				mustFree(t, h, last[1:])
+				if kind.keep > 0 {
+					for _, s := range all[:15] {
+						s.part(0, kind.keep).check(t)
+						mustFree(t, h, s.b[:kind.keep])
+					}
+				}
+				if round%50 == 0 {
+					mustHoldNothing(t, h)
+				}
+			}
+			mustHoldNothing(t, h)
+			if melted < round/2 {
+				t.Errorf("%d spans melted in %d rounds", melted, round)
+			}
+		})
+	}
+}
+
+// TestMeltBesideTheOwner: a span melts on another P, and its owner goes on
+// allocating, trimming and freeing.
+func TestMeltBesideTheOwner(t *testing.T) {
+	for _, n := range []int{maxSmall + 1, readSize} {
+		h, other := sharedOut(t, n), newHelper(t)
+		var ring [10]stamped
+		turn := 0
+		renew := func() {
+			s := &ring[turn%len(ring)]
+			if turn++; s.b != nil {
+				s.check(t)
+				mustFree(t, h, s.b)
+			}
+			b := mustMalloc(t, h, n)
+			if n == readSize {
+				mustFree(t, h, b[100:])
+				b = b[:100:100]
+			}
+			*s = stamped{b, uint64(turn) * hashFactor}
+			s.fill()
+		}
+		for more := rounds(2000); more(); {
+			h.again(n, n == readSize)
+			for range ring {
+				renew()
+			}
+			s := &ring[turn%len(ring)]
+			head, ok := s.b[:1], true
+			*s = s.part(1, len(s.b))
+			turn++ // the renewal of it is not while its head is freed
+			other.start(func() {
+				meltStrip(h, head)
+				ok = h.Free(head)
+			})
+			for busy := true; busy; {
+				busy = other.busy()
+				for range len(ring) - 1 {
+					renew()
+				}
+				turn++
+			}
+			if !ok {
+				t.Fatal("refused")
+			}
+		}
+		for _, s := range ring {
+			s.check(t)
+			mustFree(t, h, s.b)
+		}
+		mustHoldNothing(t, h)
+	}
+}
