@@ -199,6 +199,7 @@ func (r *RecyclableMemory) Recycle() {
 	list := r.Buffers
 	r.Memory.Reset()
 	if reuse {
+		clear(list) // so that what is idle keeps no chunk of the Go heap
 		r.Buffers = list[:0]
 	}
 	if clear(r.owned); cap(r.owned) > keptBuffers {

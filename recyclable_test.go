@@ -3,7 +3,9 @@ package gomem
 import (
 	"bytes"
 	"fmt"
+	"runtime"
 	"testing"
+	"weak"
 )
 
 // live is the number of bytes a has handed out and not got back.
@@ -237,6 +239,25 @@ func TestRecyclableNegative(t *testing.T) {
 		t.Errorf("NextN(-1) adds a buffer: %v", r.Buffers)
 	}
 	wantLive(t, a, 0, "NextN(-1)")
+}
+
+// TestRecyclableKeepsNothing: an empty memory that waits for its next use does not
+// keep what it held from the garbage collector.
+func TestRecyclableKeepsNothing(t *testing.T) {
+	for _, byList := range []bool{false, true} {
+		r := NewRecyclableMemory(nil)
+		r.SetRecycling(true)
+		if byList {
+			r.InitRecycleIndexes(1)
+		}
+		held := weak.Make(&r.NextN(1 << 20)[0])
+		r.Recycle()
+		runtime.GC()
+		if held.Value() != nil {
+			t.Errorf("list=%v: a buffer that was recycled is kept", byList)
+		}
+		runtime.KeepAlive(&r)
+	}
 }
 
 func BenchmarkRecyclable(b *testing.B) {
