@@ -141,7 +141,10 @@ func (r *MemoryReader) WriteTo(w io.Writer) (int64, error) {
 			list = append(list, rest.Pop())
 		}
 		n, err := list.WriteTo(w)
-		return n, firstError(err, r.advance(int(n)))
+		if err = firstError(err, r.advance(int(n))); err != nil {
+			return n, err
+		}
+		total = n // what follows is nothing, or less than Length says
 	}
 	for r.fill() {
 		n, err := writeAll(w, r.GetCurrent())

@@ -254,8 +254,13 @@ func TestMemoryWriteToConnection(t *testing.T) {
 		t.Errorf("io.Copy = %d, %v; %d bytes left", n, err, r.Length)
 	}
 	checkMemory(t, &m, "abcdef")
+	r = m.NewReader()
+	r.Length += 10 // more than there is, as over any other writer
+	if n, err := r.WriteTo(c); n != 6 || err != io.ErrUnexpectedEOF {
+		t.Errorf("a reader that promises too much: WriteTo = %d, %v", n, err)
+	}
 	c.Close()
-	if b := <-got; string(b) != "abcdefbcdef" {
+	if b := <-got; string(b) != "abcdefbcdefabcdef" {
 		t.Errorf("the peer got %q", b)
 	}
 }
