@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-	"unsafe"
 )
 
 // modes are the kinds of pools that every general test runs on.
@@ -135,19 +134,6 @@ func TestStrings(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestAppendGrowsInPlace(t *testing.T) {
-	ac := quietPool(t).Get()
-	defer ac.Release()
-	s := Append(ac, nil, 1)
-	first := unsafe.SliceData(s)
-	for i := range 4000 {
-		s = Append(ac, s, i)
-	}
-	if unsafe.SliceData(s) != first {
-		t.Error("the last slice of the window was copied")
-	}
 }
 
 // Goroutines share an arena by IncRef, and each checks what it wrote.

@@ -200,15 +200,19 @@ func grow[T any](ac *Allocator, s []T, extra int) []T {
 	} else {
 		c += c / 4
 	}
-	c = max(c, need, int(min(128/size, 16)))
+	// Filling the last word, so as to grow in place the next time.
+	fill := max(word/int(size&-size), 1)
+	c = (max(c, need, int(min(128/size, 16))) + fill - 1) &^ (fill - 1)
 	if uintptr(c) > maxAlloc/size {
 		c = need
 	}
-	if old := cap(s); old > 0 && ac.end > 0 {
+	// What is behind the capacity in the last word may be somebody's: that of s may
+	// have been cut, or s be an array in an object.
+	if was := uintptr(cap(s)) * size; was > 0 && was%word == 0 && ac.end > 0 {
 		// Safety: only compared; the slice ends where the window begins when it
 		// was the last thing handed out, and the window's bytes are zero.
-		end := uintptr(unsafe.Pointer(unsafe.SliceData(s))) + roundUp(uintptr(old)*size)
-		more := roundUp(uintptr(c)*size) - roundUp(uintptr(old)*size)
+		end := uintptr(unsafe.Pointer(unsafe.SliceData(s))) + was
+		more := roundUp(uintptr(c)*size) - was
 		if end == uintptr(ac.base)+ac.off && ac.end-ac.off >= more {
 			ac.off += more
 			return unsafe.Slice(unsafe.SliceData(s), c)[:len(s)]
