@@ -68,11 +68,14 @@ func (ac *Allocator) claim(c *core, s *shard) bool {
 	return true
 }
 
-// dead empties a claimed handle, so that no allocation succeeds on it, and
-// lets it be lent again.
+// dead empties a claimed handle, so that no allocation succeeds on it, and lets it
+// be lent again by a shard. The handle of a seat, which is no more, stays claimed:
+// the goroutine may just have found the seat, and look whether it may go on there.
 func (ac *Allocator) dead() {
 	ac.base, ac.off, ac.end, ac.core, ac.table = nil, 0, 0, nil, nil
-	atomic.StoreInt32(&ac.refs, 0)
+	if ac.next != nil {
+		atomic.StoreInt32(&ac.refs, 0)
+	}
 }
 
 // drop gives one reference back by the general way.
