@@ -63,14 +63,14 @@ mutants: ## put known faults in and see that tests notice (PKG=./offset: change 
 	$(if $(PKG),go run -C tools ./mutants $(PKG),go run -C tools ./faults)
 
 soak: ## the long form of the load tests
-	cd bench && GOMEM_SOAK=10m go test -run Soak -timeout 30m -v .
+	cd bench && GOMEM_SOAK=10m go test -count=1 -run Soak -timeout 30m -v .
 
 nightly: ## all of CI, then what takes longer
 	$(CI)
 	FUZZTIME=3m $(CI) fuzz
 	go test -run TestRandomOperations -operations 10000000 -seed 0 -timeout 60m .
 	$(MAKE) soak vuln
-	GOGC=1 GODEBUG=clobberfree=1,gccheckmark=1 go test -short -timeout 60m ./...
+	GOGC=1 GODEBUG=clobberfree=1,gccheckmark=1 go test -count=1 -short -timeout 60m ./...
 
 clean: ## remove what the targets leave behind
 	rm -f cover.out
