@@ -81,12 +81,16 @@ type SampleOptions = heap.Sample
 // a fault, [ScalableMemoryAllocator.Explain] names the block.
 //
 // It costs the fast paths nothing, because the choice is made where a processor
-// has used up its free slots of a size. So the rate is one in 5,000 of the
-// blocks that come from refilling, and of those above 64 KiB; a block that is
-// freed and allocated again between two refills neither counts nor is chosen.
-// There is at most one sample in 10 ms, which bounds the cost to less than 1 %
-// of a processor. The slots take 2 MiB of address space, which counts as
-// mapped, and the memory of the blocks in them. When the system, or
+// has used up its free slots of a size. What it used up then counts, so a load of
+// which much is live at once is sampled at the full rate, at random; at less if
+// Rate is below 2,000. Blocks that are freed and allocated again before the slots
+// are used up do not count, but for the first 64 after each quarter of a second
+// that the allocator is in use, and after each rest: of those, too, one in 5,000 is
+// taken. So no size is left out, and none is sampled more often than it is asked
+// for. There is at most one sample in 20 ms, which bounds the cost to less than
+// 1 % of a processor. The slots take 2 MiB of address space, which counts as
+// mapped, the memory of the blocks in them, and two pages each when they are
+// empty. When the system, or
 // WithMaxBytes, refuses the mapping, the guard is off from then on and Stats
 // counts it.
 //

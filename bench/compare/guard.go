@@ -20,9 +20,10 @@ type Guarded struct {
 	With, Same float64
 }
 
-// guardTurn is the least length of a turn. The guard takes a block every 2 ms at
-// most, so each turn pays for some.
-const guardTurn = 8 * time.Millisecond
+// guardTurn is the least length of a turn. The guard takes a block every 20 ms at
+// most, and the first one may come at once: in four times as long as that each
+// turn pays for some, and not for many more than a program that runs on.
+const guardTurn = 80 * time.Millisecond
 
 // Guard replays t on an allocator with the sampled guard and on two without.
 //

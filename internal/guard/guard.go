@@ -66,7 +66,7 @@ type Block struct {
 // Watch puts the size bytes at start of mem under guard, and paints what is
 // around them.
 func Watch(mem []byte, start, size int, alloc Stack) Block {
-	b := Block{Mem: mem, Left: size, Alloc: alloc, start: start, size: size}
+	b := Block{Mem: mem, Left: size, Alloc: alloc, start: start, size: size, segs: make([]segment, 0, 3)}
 	if start > 0 {
 		b.segs = append(b.segs, segment{to: start})
 	}

@@ -37,6 +37,7 @@ type Config struct {
 type Heap struct {
 	// What the fast paths read; changed only under mu.
 	shards unsafe.Pointer // *shardSet; noShards: not shared out, or paused
+	front  unsafe.Pointer // what Malloc sees: shards, or noShards while blocks are offered to the sampled guard
 	spans  ref[spanMap]
 	table  atomic.Pointer[table]
 	set    atomic.Pointer[shardSet] // what shards is unless the heap is paused; nil: not shared out
@@ -109,7 +110,7 @@ func (h *Heap) Init(cfg Config) {
 func (h *Heap) Malloc(n int) []byte {
 	if uint(n-1) < maxSlot && h != nil {
 		c := classOf[uint(n+slotAlign-1)/slotAlign]
-		s := h.enter(here())
+		s := h.enterFront(here())
 		if sp := s.cur[c&127]; sp.head != noSlot {
 			b := sp.take(n)
 			s.malloced += uint64(n)
@@ -157,7 +158,7 @@ func (h *Heap) watchedMalloc(n int) ([]byte, error) {
 	switch {
 	case h.debug != nil:
 		return h.debugMalloc(n, 1)
-	case h.sampler != nil && h.sampler.wants(n):
+	case h.sampler != nil && h.wants(n):
 		if b := h.sampleMalloc(n); b != nil {
 			return b, nil
 		}
@@ -177,9 +178,7 @@ func (h *Heap) mallocSlot(n, c int) ([]byte, error) {
 	s := h.pin()
 	if s != noShard && s.refill(c) {
 		b := s.takeFor(n, c)
-		if h.sampler != nil {
-			s.brought(h.sampler, c)
-		}
+		s.bring(h.sampler)
 		unpin(s)
 		return b, nil
 	}
@@ -199,9 +198,7 @@ func (h *Heap) mallocSlot(n, c int) ([]byte, error) {
 		s := h.pinLocked()
 		if s.refill(c) {
 			b := s.takeFor(n, c)
-			if h.sampler != nil {
-				s.brought(h.sampler, c)
-			}
+			s.bring(h.sampler)
 			unpin(s)
 			return b, h.unlock(nil)
 		}

@@ -53,6 +53,13 @@ func (h *Heap) enterFor(sp *span, _ unsafe.Pointer) *shard { return h.pinFor(sp)
 func leave(s *shard)                                       { unpin(s) }
 func keep(*shard)                                          {}
 
+func (h *Heap) enterFront(unsafe.Pointer) *shard {
+	if atomic.LoadPointer(&h.front) == unsafe.Pointer(&noShards) {
+		return noShard
+	}
+	return h.pin()
+}
+
 // ref is an atomic.Pointer.
 type ref[T any] struct{ atomic.Pointer[T] }
 

@@ -58,7 +58,7 @@ func (h *Heap) placeBlock(n, align int) ([]byte, error) {
 		return nil, err
 	}
 	h.malloced += uint64(n)
-	if h.sampler != nil {
+	if h.sampler != nil && n <= slotBytes {
 		h.sampler.due.Add(-1)
 	}
 	return c.mem[off : off+n : off+n], nil

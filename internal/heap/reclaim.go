@@ -158,6 +158,9 @@ func (h *Heap) tick() {
 		if !quiet || dropped > 0 || h.nempty > 1 || held {
 			h.arm()
 		}
+		if h.sampler != nil {
+			h.offer()
+		}
 	}
 	_ = h.guardUnlock(nil)
 }

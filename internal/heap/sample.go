@@ -16,24 +16,28 @@ type Sample struct {
 	Rate  int // one in so many blocks; 0: 5,000
 	Slots int // at most 16, which is also what 0 means
 	// Interval is the least time between two samples; it bounds the cost. 0:
-	// 10 ms, negative: none.
+	// 20 ms, negative: none.
 	Interval time.Duration
 }
 
 const (
 	defaultRate     = 5000
-	defaultInterval = 10 * time.Millisecond
+	defaultInterval = 20 * time.Millisecond
 	maxSlots        = 16
 	slotBytes       = 64 << 10 // a larger block is not sampled
 	wallBytes       = 64 << 10 // a multiple of every system's page
+	keptBytes       = 8 << 10  // of a slot that is not in use
+	offerBlocks     = 64       // as many as a refill brings at most
 	sampleDepth     = 16
 )
 
 // sampler is the sampled guard. Whether to sample is decided where a processor
-// has run out of slots of a class, not on the fast path, so what is counted are
-// the blocks that a refill brings, those that are placed one by one and, a batch
-// at a time, those that are cut from strips. Blocks that are freed and allocated
-// again before the next refill do not count, and are not sampled either.
+// has run out of slots of a class, not on the fast path. What is counted are the
+// slots that were used up, blocks that are placed one by one and, a batch at a
+// time, those that are cut from strips. Blocks that are freed and allocated again
+// before the slots are used up do not count. So that they have their chance, too,
+// each tick of the clock offers some to the guard: Malloc sees no shards until so
+// many have gone the slow way, and been counted one by one.
 //
 //	|wall|slot 0|wall|slot 1|wall| …
 type sampler struct {
@@ -42,6 +46,7 @@ type sampler struct {
 	interval time.Duration
 	batch    int64        // blocks that a shard counts by itself
 	due      atomic.Int64 // blocks until the next sample, that one included
+	offered  atomic.Int64 // blocks until Malloc sees the shards again; not above 0: it does
 	off      atomic.Bool  // for good
 
 	// Under Heap.mu.
@@ -71,6 +76,7 @@ func newSampler(cfg *Sample) *sampler {
 	}
 	s.batch = max(1, s.rate/64)
 	s.source = backing.Mmap()
+	s.due.Store(1)
 	s.again()
 	return s
 }
@@ -92,25 +98,45 @@ func (s *sampler) drop() {
 
 // again sets when the next sample is due: at random, the rate on average, so
 // that no rhythm of the program hides a block from it.
-func (s *sampler) again() { s.due.Store(1 + rand.Int64N(2*s.rate-1)) }
+func (s *sampler) again() { s.due.Add(rand.Int64N(2*s.rate - 1)) }
 
-// wants says whether a request that came to the slow path is the one to sample.
-func (s *sampler) wants(n int) bool {
-	return s.due.Load() <= 1 && !s.off.Load() && n <= slotBytes
+// wants says whether a request that came to the slow path is the one to sample. The
+// last one of those that were offered ends the offer.
+func (h *Heap) wants(n int) bool {
+	s := h.sampler
+	yes := s.due.Load() <= 1 && !s.off.Load() && n <= slotBytes
+	if s.offered.Load() > 0 {
+		s.due.Add(-1)
+		if s.offered.Add(-1) == 0 {
+			h.mu.Lock()
+			h.resume()
+			h.arm()
+			h.mu.Unlock()
+		}
+	}
+	return yes
+}
+
+// offer has the next blocks come to the slow path, whatever slots there are. It
+// stands until they come, also while the clock is at rest. Under mu.
+func (h *Heap) offer() {
+	if !h.sampler.off.Load() {
+		h.sampler.offered.Store(offerBlocks)
+		h.resume()
+	}
 }
 
 // sampleMalloc serves such a request, nil if it cannot.
 func (h *Heap) sampleMalloc(n int) []byte {
 	h.sampler.again()
-	where := guard.Callers(sampleDepth)
 	h.mu.Lock()
-	b := h.sample(n, where)
+	b := h.sample(n)
 	_ = h.unlock(nil)
 	return b
 }
 
 // sample takes a slot. Under mu.
-func (h *Heap) sample(n int, where guard.Stack) []byte {
+func (h *Heap) sample(n int) []byte {
 	s := h.sampler
 	now := time.Now()
 	if h.closed || now.Sub(s.last) < s.interval || s.mem == nil && !h.mapSlots() || len(s.free) == 0 {
@@ -130,7 +156,7 @@ func (h *Heap) sample(n int, where guard.Stack) []byte {
 		start = (slotBytes - n) &^ (slotAlign - 1)
 	}
 	from, to := start&^(pageSize-1), min(start+n+redZone, slotBytes)
-	s.slot[i] = sampledSlot{Block: guard.Watch(mem[from:to:to], start-from, n, where)}
+	s.slot[i] = sampledSlot{Block: guard.Watch(mem[from:to:to], start-from, n, guard.Callers(sampleDepth))}
 	h.malloced += uint64(n)
 	h.sampled++
 	return s.slot[i].Bytes()
@@ -256,8 +282,11 @@ func (h *Heap) releaseSlot(i int) {
 	s := h.sampler
 	if s.walls != nil {
 		mem := s.bytes(i)
-		// What was in it need not stay in memory.
-		_ = s.source.Release(mem)
+		// A page or two stay in memory: to give them back and to have others
+		// mapped costs as much as all the rest of a sample.
+		if len(s.slot[i].Mem) > keptBytes {
+			_ = s.source.Release(mem)
+		}
 		if s.walls.Protect(mem) != nil {
 			h.stopSampling()
 			return
@@ -281,17 +310,10 @@ func (h *Heap) resetSamples() error {
 	return s.source.Unmap(mem)
 }
 
-// brought takes note of the free slots that a refill brought, and of the one it
-// was for. The shard adds them up, so that not every refill pays for an atomic
-// instruction.
-func (s *shard) brought(g *sampler, c int) {
-	sp := s.cur[c]
-	s.bring(g, int64(sp.carved-sp.used+1))
-}
-
-// bring takes note of so many blocks that the guard may choose from.
-func (s *shard) bring(g *sampler, blocks int64) {
-	if s.unsampled += blocks; g != nil && s.unsampled >= g.batch {
+// bring tells the guard of the blocks that count. The shard adds them up, so that
+// not every refill pays for an atomic instruction.
+func (s *shard) bring(g *sampler) {
+	if g != nil && s.unsampled >= g.batch {
 		g.due.Add(-s.unsampled)
 		s.unsampled = 0
 	}

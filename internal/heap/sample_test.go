@@ -160,6 +160,59 @@ func TestSampleRate(t *testing.T) {
 	}
 }
 
+// TestSampleOffered: of blocks that no refill sees the clock offers some to the
+// guard, which takes one in Rate, of whatever size.
+func TestSampleOffered(t *testing.T) {
+	const rate, offers = 50, 400
+	h, _ := newSampled(t, Sample{Rate: rate})
+	sizes, sampled := []int{64, 1000}, make(map[int]int)
+	for i := range 2000 + 1000*offers {
+		if i > 2000 && i%1000 == 0 {
+			h.mu.Lock()
+			h.offer()
+			h.mu.Unlock()
+		}
+		n := sizes[i&1]
+		b := h.Malloc(n)
+		if _, in := h.sampler.at(uintptr(unsafe.Pointer(&b[0]))); in && i > 2000 {
+			sampled[n]++
+		}
+		mustFree(t, h, b)
+	}
+	const want = offers * offerBlocks / rate / 2
+	for _, n := range sizes {
+		if got := sampled[n]; got < want*7/10 || got > want*13/10 {
+			t.Errorf("%d blocks of %d bytes sampled, want about %d", got, n, want)
+		}
+	}
+}
+
+// TestSampleAtRest: the blocks that follow a pause are offered, and wake the clock.
+func TestSampleAtRest(t *testing.T) {
+	h, _ := newSampled(t, Sample{})
+	pairs := func(n int) {
+		for range n {
+			mustFree(t, h, h.Malloc(64))
+		}
+	}
+	pairs(2000)
+	mustMalloc(t, h, 64) // keeps the span
+	until := time.Now().Add(20 * tickPeriod)
+	for time.Now().Before(until) && (h.ticking.Load() || h.sampler.offered.Load() != offerBlocks) {
+		time.Sleep(tickPeriod / 5)
+	}
+	h.mu.Lock() // the last tick has ended
+	h.mu.Unlock()
+	pairs(offerBlocks - 1)
+	if h.sampler.offered.Load() != 1 || h.front == h.shards {
+		t.Errorf("%d blocks still offered", h.sampler.offered.Load())
+	}
+	pairs(1)
+	if !h.ticking.Load() || h.front != h.shards {
+		t.Error("the clock sleeps on, or Malloc sees no shards")
+	}
+}
+
 // TestSampleDropped: an allocator that is dropped gives its slots back, but not
 // under a block that somebody still has.
 func TestSampleDropped(t *testing.T) {

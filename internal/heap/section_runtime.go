@@ -31,6 +31,13 @@ func here() unsafe.Pointer
 //go:nosplit
 func (h *Heap) enter(at unsafe.Pointer) *shard { return h.published().on(at) }
 
+// enterFront is enter for a block that the sampled guard may want.
+//
+//go:nosplit
+func (h *Heap) enterFront(at unsafe.Pointer) *shard {
+	return (*shardSet)(atomic.LoadPointer(&h.front)).on(at)
+}
+
 // enterFor is enter for a free in sp, as pinFor.
 //
 //go:nosplit

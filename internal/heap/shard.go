@@ -21,7 +21,7 @@ type shard struct {
 	cur       [128]*span // by class; 128 so that the index needs no bounds check
 	spans     [kinds]list
 	idle      int    // units of empty spans in the lists
-	unsampled int64  // blocks brought by refills that the sampled guard does not know yet
+	unsampled int64  // blocks that count for the sampled guard, which does not know them yet
 	seen      uint64 // malloced at the last reclaim: unchanged means quiet
 
 	// Of each class above maxSmall, how many blocks more than one may be cut from
@@ -57,7 +57,13 @@ var noShards shardSet
 func (h *Heap) published() *shardSet { return (*shardSet)(atomic.LoadPointer(&h.shards)) }
 
 // publish changes the set. Under mu.
-func (h *Heap) publish(set *shardSet) { atomic.StorePointer(&h.shards, unsafe.Pointer(set)) }
+func (h *Heap) publish(set *shardSet) {
+	atomic.StorePointer(&h.shards, unsafe.Pointer(set))
+	if h.sampler != nil && h.sampler.offered.Load() > 0 {
+		set = &noShards
+	}
+	atomic.StorePointer(&h.front, unsafe.Pointer(set))
+}
 
 // of returns the shard at id, noShard if there is none.
 func (set shardSet) of(id int) *shard {
@@ -80,25 +86,36 @@ func newShard() *shard {
 }
 
 // refill gives class c a current span with a free slot, from what the shard
-// has; false if it has none.
+// has; false if it has none. The slots that were used up count for the sampled
+// guard.
 func (s *shard) refill(c int) bool {
+	sp := s.cur[c]
+	if sp.head != noSlot {
+		return true
+	}
+	if sp.stock > 0 {
+		s.unsampled += int64(sp.stock)
+		sp.stock = 0
+	}
 	if s.remote.Load() != nil {
 		s.drain()
 	}
-	sp := s.cur[c]
-	if sp.head != noSlot || sp.carve() {
-		return true
+	if sp.head == noSlot && !sp.carve() {
+		l := &s.spans[c]
+		if sp = l.front; sp == nil {
+			return false
+		}
+		l.remove(sp)
+		if sp.used == 0 {
+			s.idle -= sp.units()
+		}
+		s.setCur(c, sp)
+		if sp.head == noSlot && !sp.carve() {
+			return false
+		}
 	}
-	l := &s.spans[c]
-	if sp = l.front; sp == nil {
-		return false
-	}
-	l.remove(sp)
-	if sp.used == 0 {
-		s.idle -= sp.units()
-	}
-	s.setCur(c, sp)
-	return sp.head != noSlot || sp.carve()
+	sp.stock = sp.carved - sp.used
+	return true
 }
 
 // setCur makes sp the current span of class c, and files the one before.
@@ -118,7 +135,6 @@ func (s *shard) setCur(c int, sp *span) {
 func (s *shard) adopt(sp *span) {
 	sp.owner.Store(s)
 	s.setCur(int(sp.class), sp)
-	sp.carve()
 }
 
 // file enters a span that has free slots into its class's list, or moves it

@@ -67,6 +67,8 @@ type span struct {
 	off        int // of base in the chunk
 	next, prev *span
 
+	stock uint32 // free slots when the span became the current one, or was carved last
+
 	end, last, most uint32 // of a strip, see there
 
 	parts ref[parts] // nil until a part of a block was freed
@@ -101,7 +103,7 @@ func (sp *span) place(c *chunk, off int) {
 	// Safety: off is inside the chunk, by the placement that chose it.
 	sp.base = unsafe.Pointer(&c.mem[off])
 	sp.head, sp.used, sp.carved = noSlot, 0, 0
-	sp.last, sp.most = 0, 0
+	sp.stock, sp.last, sp.most = 0, 0, 0
 	if p := sp.parts.Load(); p != nil {
 		p.holes = 0
 	}

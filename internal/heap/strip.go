@@ -173,7 +173,7 @@ func (h *Heap) cut(n int) []byte {
 // cutSlow is cut for the first block of a strip, and if the sampled guard may be
 // due.
 func (h *Heap) cutSlow(n int) []byte {
-	if g := h.sampler; g != nil && g.wants(n) {
+	if g := h.sampler; g != nil && h.wants(n) {
 		return nil
 	}
 	s, c := h.pin(), class(n)-small
@@ -182,7 +182,7 @@ func (h *Heap) cutSlow(n int) []byte {
 		return nil
 	}
 	b := s.cut(n, c)
-	s.bring(h.sampler, 0)
+	s.bring(h.sampler)
 	unpin(s)
 	return b
 }
@@ -239,7 +239,7 @@ func (h *Heap) placeCut(n, c int) (b []byte, err error, ok bool) {
 			return nil, nil, false
 		case s.cur[stripClass].room(n) || s.nextStrip(n):
 			b = s.cut(n, c-small)
-			s.bring(h.sampler, 0)
+			s.bring(h.sampler)
 			unpin(s)
 			return b, nil, true
 		}

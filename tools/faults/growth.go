@@ -107,5 +107,9 @@ var heapFaults = []fault{
 	{name: "borrow counts", file: "heap.go", from: "\t\th.malloced -= uint64(n)\n", to: ""},
 	{name: "debug: quarantine too short", file: "debug_free.go", from: "d.held > keep &&", to: "d.held > 0 &&"},
 	{name: "debug: damage not looked for", file: "debug_free.go", from: "\t\t\td.report(w.Check(q.from, q.to))\n", to: ""},
+	{name: "sample: no block offered", file: "reclaim.go", from: "\t\t\th.offer()\n", to: "\t\t\t_ = h\n"},
+	{name: "sample: offered without an end", file: "sample.go", from: "s.offered.Add(-1) == 0 {", to: "s.offered.Add(-1) < -1<<60 {"},
+	{name: "sample: what is offered does not count", file: "sample.go", from: "\t\ts.due.Add(-1)\n", to: ""},
+	{name: "sample: slots used up do not count", file: "shard.go", from: "s.unsampled += int64(sp.stock)", to: "s.unsampled += 0"},
 	{name: "sample: slot lost", file: "sample.go", from: "\ts.free = append(s.free, i)\n}", to: "}"},
 }

@@ -153,7 +153,7 @@ func measureChecks(ctx context.Context, m *measurement) error {
 		}
 	}
 	return m.eachTrace(func(name string, t *trace.Trace) error {
-		with, same, err := compare.Guard(ctx, t, m.passes, 5*m.passes)
+		with, same, err := compare.Guard(ctx, t, m.passes, m.passes)
 		m.Guarded = append(m.Guarded, compare.Guarded{Trace: name, With: with, Same: same})
 		return err
 	})
