@@ -190,14 +190,9 @@ func (a *ScalableMemoryAllocator) Verify() error {
 // Stats are the figures of an allocator at one moment.
 type Stats = heap.Stats
 
-// Stats returns the allocator's figures. While others allocate, their last few
-// operations may be missing. O(chunks).
-func (a *ScalableMemoryAllocator) Stats() Stats {
-	if a == nil {
-		return Stats{}
-	}
-	return a.engine().Stats()
-}
+// Stats returns the allocator's figures, none if a is nil. While others allocate,
+// their last few operations may be missing. O(processors).
+func (a *ScalableMemoryAllocator) Stats() Stats { return a.engine().Stats() }
 
 // GetTotalMalloc is how many bytes have been requested so far.
 func (a *ScalableMemoryAllocator) GetTotalMalloc() int64 {

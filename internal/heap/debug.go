@@ -193,7 +193,7 @@ func (h *Heap) watchPages(n, align int, where guard.Stack) *watched {
 	}
 	mem, err := d.pages.Map(size)
 	if err != nil {
-		h.unguarded++
+		h.unguarded.Add(1)
 		return nil
 	}
 	if h.cfg.MaxBytes > 0 {

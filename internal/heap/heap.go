@@ -46,8 +46,12 @@ type Heap struct {
 	ticking atomic.Bool   // a tick is on its way; changed only under mu
 	refused atomic.Uint64 // frees that were not frees
 	damaged atomic.Uint64 // damage that guards found
-	debug   *debugger     // nil but in debug mode
-	sampler *sampler      // nil but with a sampled guard
+
+	sampled   atomic.Uint64 // blocks that went to a slot with guard pages
+	unguarded atomic.Uint64 // times that the system refused a mapping for it
+
+	debug   *debugger // nil but in debug mode
+	sampler *sampler  // nil but with a sampled guard
 
 	mu                  sync.Mutex
 	closed              bool
@@ -56,7 +60,9 @@ type Heap struct {
 	last                *chunk                   // the one that placed the last block; fits does not know what it has
 	mapped              int                      // bytes of all chunks
 	peak                int                      // most of mapped
-	nempty              int                      // chunks without a block
+	nchunks             int                      // chunks
+	nempty              int                      // of them, without a block
+	nspans              int                      // spans in all of them
 	low                 int                      // least of nempty since the last tick
 	high                int                      // most bytes live when there was no room, fading
 	ticked, tickedFreed uint64                   // the totals at the last tick
@@ -77,9 +83,7 @@ type Heap struct {
 	malloced, freed uint64
 	raced           uint64 // of shards that are gone
 
-	guards    int    // bytes of mappings with guard pages
-	sampled   uint64 // blocks that went to such a slot
-	unguarded uint64 // times that the system refused a mapping for it
+	guards int // bytes of mappings with guard pages
 }
 
 // Init prepares a zero Heap, which maps nothing yet.

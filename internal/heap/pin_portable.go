@@ -93,6 +93,11 @@ func (h *Heap) slowCounts() (malloced, freed, raced uint64) {
 	return h.malloced, h.freed, h.raced
 }
 
+// lockFigures and unlockFigures keep the figures that change under mu from changing
+// while they are read.
+func (h *Heap) lockFigures()   { h.mu.Lock() }
+func (h *Heap) unlockFigures() { h.mu.Unlock() }
+
 func pinIndex() int {
 	var here byte
 	// Safety: the address is only hashed. Stacks are at least 2 KiB apart.

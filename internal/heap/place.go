@@ -93,6 +93,7 @@ func (h *Heap) enterSpan(sp *span, c *chunk, off int) {
 	}
 	h.arm()
 	c.nspans++
+	h.nspans++
 	c.spanned += sp.bytes()
 }
 
@@ -102,6 +103,7 @@ func (h *Heap) removeSpan(sp *span) {
 		h.spans.Load().remove(uintptr(sp.base)+uintptr(i*spanUnit), sp)
 	}
 	sp.chunk.nspans--
+	h.nspans--
 	sp.chunk.spanned -= sp.bytes()
 	sp.owner.Store(nil)
 }
@@ -336,6 +338,7 @@ func (h *Heap) addChunk(mem []byte, own bool) {
 	h.fits.set(c.index, c.place.Fits())
 	h.mapped += len(mem)
 	h.peak = max(h.peak, h.mapped)
+	h.nchunks++
 	h.nempty++
 	h.table.Store(newTable(h.chunks))
 	h.watch(c)

@@ -238,6 +238,7 @@ func (h *Heap) dropChunk(c *chunk) {
 	h.chunks[c.index] = nil
 	h.fits.set(c.index, 0)
 	h.mapped -= len(c.raw)
+	h.nchunks--
 	h.nempty--
 	h.low = min(h.low, h.nempty)
 	h.bury(c)
@@ -337,7 +338,7 @@ func (h *Heap) reset() error {
 		}
 	}
 	h.chunks, h.fits, h.last, h.lent = nil, tourney{}, nil, nil
-	h.mapped, h.nempty, h.low, h.high = 0, 0, 0, 0
+	h.mapped, h.nchunks, h.nempty, h.nspans, h.low, h.high = 0, 0, 0, 0, 0, 0
 	h.spans.Store(noSpans)
 	h.table.Store(&noChunks)
 	return err

@@ -120,7 +120,7 @@ func (h *Heap) wants(n int) bool {
 // offer has the next blocks come to the slow path, whatever slots there are. It
 // stands until they come, also while the clock is at rest. Under mu.
 func (h *Heap) offer() {
-	if !h.sampler.off.Load() {
+	if h.set.Load() != nil && !h.sampler.off.Load() {
 		h.sampler.offered.Store(offerBlocks)
 		h.resume()
 	}
@@ -158,7 +158,7 @@ func (h *Heap) sample(n int) []byte {
 	from, to := start&^(pageSize-1), min(start+n+redZone, slotBytes)
 	s.slot[i] = sampledSlot{Block: guard.Watch(mem[from:to:to], start-from, n, guard.Callers(sampleDepth))}
 	h.malloced += uint64(n)
-	h.sampled++
+	h.sampled.Add(1)
 	return s.slot[i].Bytes()
 }
 
@@ -209,7 +209,7 @@ func (h *Heap) mapSlots() bool {
 // stopSampling switches the guard off, for good. Under mu.
 func (h *Heap) stopSampling() {
 	h.sampler.off.Store(true)
-	h.unguarded++
+	h.unguarded.Add(1)
 }
 
 // at is the index of the slot around addr; ok is false if there is none. Under

@@ -19,7 +19,7 @@ func (h *Heap) Verify() error {
 }
 
 func (h *Heap) verify() error {
-	mapped, empty := 0, 0
+	mapped, chunks, empty := 0, 0, 0
 	spans := make(map[*span]bool)
 	for i, c := range h.chunks {
 		if c == nil {
@@ -41,6 +41,7 @@ func (h *Heap) verify() error {
 			return fmt.Errorf("heap: chunk %d is not in the table", i)
 		}
 		mapped += len(c.raw)
+		chunks++
 		if c.empty() {
 			empty++
 		}
@@ -53,8 +54,9 @@ func (h *Heap) verify() error {
 			return fmt.Errorf("heap: guess %d is a span that is none: %v", i, sp)
 		}
 	}
-	if mapped != h.mapped || empty != h.nempty {
-		return fmt.Errorf("heap: %d bytes mapped and %d chunks empty, counted %d and %d", mapped, empty, h.mapped, h.nempty)
+	if mapped != h.mapped || chunks != h.nchunks || empty != h.nempty || len(spans) != h.nspans {
+		return fmt.Errorf("heap: %d bytes, %d chunks, %d empty, %d spans, counted %d, %d, %d and %d",
+			mapped, chunks, empty, len(spans), h.mapped, h.nchunks, h.nempty, h.nspans)
 	}
 	for i := range h.fits.leaves() {
 		if i > 0 && h.fits.node[i] != max(h.fits.node[2*i], h.fits.node[2*i+1]) {

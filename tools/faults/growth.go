@@ -101,6 +101,8 @@ var heapFaults = []fault{
 	{name: "span taken over without its owner", file: "reclaim.go", from: "\t\t\tsp.owner.Store(s)\n", to: ""},
 	{name: "nothing trimmed by itself", file: "reclaim.go", from: "h.dropEmpty(max(1, h.nempty-low))", to: "h.dropEmpty(max(h.nempty, low))"},
 	{name: "free of a slot does not start the clock", file: "reclaim.go", from: "\tif !h.ticking.Load() {\n\t\th.startClock()", to: "\tif h.closed {\n\t\th.startClock()"},
+	{name: "count of chunks not restored", file: "reclaim.go", from: "\th.nchunks--\n", to: ""},
+	{name: "count of spans not restored", file: "place.go", from: "\th.nspans--\n", to: ""},
 	{name: "count of empty chunks not restored", file: "reclaim.go", from: "\th.nempty--\n", to: ""},
 	{name: "Reset forgets what is announced", file: "reclaim.go", from: "\t\t\t\ts.drain() // a span", to: "\t\t\t\t// a span"},
 	{name: "Reset leaves bytes live", file: "reclaim.go", from: "\th.freed = h.malloced\n", to: ""},
