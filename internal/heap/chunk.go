@@ -19,6 +19,7 @@ type chunk struct {
 	spanned int          // bytes of them
 	index   int          // in Heap.chunks and in the tourney
 	idle    bool         // no block and no span is in it
+	used    uint         // the period of the clock in which it became idle
 }
 
 // table finds the chunk of an address: open addressing over the 1 MiB regions

@@ -186,18 +186,13 @@ func (h *Heap) watchPages(n, align int, where guard.Stack) *watched {
 	}
 	page := d.pages.PageSize()
 	size := (redZone + n + align + page - 1) &^ (page - 1)
-	// The bound on mapped bytes holds for all mappings together. At 0 it would
-	// be none.
-	if limit := h.cfg.MaxBytes; limit > 0 && size >= limit-h.mapped-h.leave {
+	if size > h.room() {
 		return nil
 	}
 	mem, err := d.pages.Map(size)
 	if err != nil {
 		h.unguarded.Add(1)
 		return nil
-	}
-	if h.cfg.MaxBytes > 0 {
-		h.cfg.MaxBytes -= size
 	}
 	h.guards += size
 	w := &watched{Block: guard.Watch(mem, (size-n)&^(align-1), n, where)}

@@ -101,11 +101,11 @@ func (h *Heap) unwatch(w *watched) {
 }
 
 func (h *Heap) unmapPages(w *watched) error {
-	if h.cfg.MaxBytes > 0 {
-		h.cfg.MaxBytes += len(w.Mem)
+	err := h.debug.pages.Unmap(w.Mem)
+	if err == nil {
+		h.guards -= len(w.Mem)
 	}
-	h.guards -= len(w.Mem)
-	return h.debug.pages.Unmap(w.Mem)
+	return err
 }
 
 // guardUnlock is unlock, and then hands over the reports.

@@ -21,7 +21,8 @@
 //	                      |
 //	chunk of the last block, else the first with room        chunk.go
 //	  placement (package offset) in each, a tree of maxima over all
-//	  | no room: take back what shards do not need, then grow, reclaim.go
+//	  | no room: take back what shards do not need            reclaim.go
+//	  | then grow, one goroutine at a time                    grow.go
 //	backing.Source, one mapping for each chunk
 //
 // A free goes by the address. Its middle bits are enough to guess the span that
@@ -50,7 +51,9 @@
 //     published and a barrier waits for those who still use the old one.
 //   - Records, bitmaps and the stack of a span: everybody, as span.go says.
 //   - All else in a Heap: the holder of mu, for which nobody waits while pinned.
-//     Chunks are unmapped and the user's function is called after mu is released.
+//     It lets go of mu while the source maps or unmaps. Who grows the heap holds
+//     growing besides, so that there is one at a time; and the user's function is
+//     called after mu is released.
 //
 // # Invariants
 //

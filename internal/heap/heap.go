@@ -53,6 +53,9 @@ type Heap struct {
 	debug   *debugger // nil but in debug mode
 	sampler *sampler  // nil but with a sampled guard
 
+	// Who grows the heap holds growing, and takes it before mu.
+	growing sync.Mutex
+
 	mu                  sync.Mutex
 	closed              bool
 	chunks              []*chunk
@@ -63,7 +66,8 @@ type Heap struct {
 	nchunks             int                      // chunks
 	nempty              int                      // of them, without a block
 	nspans              int                      // spans in all of them
-	low                 int                      // least of nempty since the last tick
+	low                 int                      // least of nempty in this period of the clock
+	period              uint                     // number of it
 	high                int                      // most bytes live when there was no room, fading
 	ticked, tickedFreed uint64                   // the totals at the last tick
 	reclaimed           uint64                   // malloced at the last reclaim
@@ -76,6 +80,7 @@ type Heap struct {
 	dead                [][]byte                 // mappings that unlock gives back
 	stuck               [][]byte                 // mappings that the source would not take back, for another try
 	leave               int                      // bytes of both, which still count towards the limit
+	coming              int                      // bytes that are being mapped, which count towards it, too
 	maps                *mappings                // all of them
 
 	// Bytes requested and given back under mu: large blocks, and small ones

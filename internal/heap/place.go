@@ -1,21 +1,11 @@
 package heap
 
 import (
-	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"unsafe"
 
-	"github.com/gomem-go/gomem/backing"
 	"github.com/gomem-go/gomem/offset"
-)
-
-const (
-	chunkUnit = 64        // bytes: chunks are a multiple, so that granules fill them
-	minChunk  = 512 << 10 // unless there is less in all
-	maxChunk  = 4 << 20
-	ownChunk  = 256 << 10 // a block of this size gets a chunk of its own if none has room
 )
 
 // MallocAligned is Malloc with the address a multiple of align, a power of two
@@ -121,7 +111,8 @@ func (h *Heap) dropSpans(sp *span) {
 }
 
 // take finds room for n bytes at a multiple of align, first in what is mapped,
-// then in what the shards hold without need, then by growing. Under mu.
+// then in what the shards hold without need, then by growing. Under mu, which it
+// lets go of while it grows.
 func (h *Heap) take(n, align int) (c *chunk, off int, err error) {
 	if h.closed {
 		return nil, 0, ErrClosed
@@ -135,40 +126,7 @@ func (h *Heap) take(n, align int) (c *chunk, off int, err error) {
 			return c, off, nil
 		}
 	}
-	if n >= ownChunk && h.crowded(n) && h.dropFor(n) {
-		h.flush()
-		if h.closed {
-			return nil, 0, ErrClosed
-		}
-		if c, off = h.takeMapped(n, align); c != nil {
-			return c, off, nil
-		}
-	}
-	if err = h.grow(n); err != nil {
-		// Whatever the shards hold may be what is missing.
-		h.reclaim()
-		if c, off = h.takeMapped(n, align); c != nil {
-			return c, off, nil
-		}
-		if h.dropEmpty(0) == 0 && len(h.dead) == 0 {
-			return nil, 0, err
-		}
-		h.flush()
-		if h.closed {
-			return nil, 0, ErrClosed
-		}
-		if c, off = h.takeMapped(n, align); c != nil {
-			return c, off, nil
-		}
-		if err = h.grow(n); err != nil {
-			return nil, 0, err
-		}
-	}
-	if c, off = h.takeMapped(n, align); c == nil {
-		return nil, 0, fmt.Errorf("%w: a chunk of %d bytes does not fit %d bytes aligned to %d",
-			ErrOutOfMemory, h.mapped, n, align)
-	}
-	return c, off, nil
+	return h.takeGrown(n, align)
 }
 
 // takeMapped is take without growing; a nil chunk means no room.
@@ -236,7 +194,7 @@ func (h *Heap) gaveBack(c *chunk) {
 		h.fits.set(c.index, c.place.Fits())
 	}
 	if c.empty() {
-		c.idle = true
+		c.idle, c.used = true, h.period
 		h.nempty++
 		h.arm()
 	}
@@ -263,83 +221,4 @@ func (h *Heap) freeBlock(b []byte) error {
 	h.freed += uint64(len(b))
 	h.gaveBack(e.c)
 	return h.unlock(nil)
-}
-
-// grow maps one more chunk with room for a block of n bytes. Under mu.
-func (h *Heap) grow(n int) error {
-	if n > math.MaxInt-math.MaxInt/16-pageSize {
-		return fmt.Errorf("%w: %d bytes", ErrOutOfMemory, n)
-	}
-	least := (n + chunkUnit - 1) &^ (chunkUnit - 1)
-	if h.cfg.Spans && least >= spanUnit {
-		least += spanUnit // to align it
-	}
-	size := least
-	if n < ownChunk {
-		size = max(least, h.nextChunk())
-	}
-	if limit := h.cfg.MaxBytes; limit > 0 && size > limit-h.mapped-h.leave {
-		if size = (limit - h.mapped - h.leave) &^ (chunkUnit - 1); size < least {
-			return fmt.Errorf("%w: %d bytes mapped, %d more needed, limit %d", ErrLimit, h.mapped, least, limit)
-		}
-	}
-	mem, err := backing.MapUnzeroed(h.cfg.Source, size)
-	if err != nil && size > least && errors.Is(err, ErrOutOfMemory) {
-		mem, err = backing.MapUnzeroed(h.cfg.Source, least)
-	}
-	if err != nil {
-		return fmt.Errorf("gomem: growing by %d bytes: %w", size, err)
-	}
-	h.addChunk(mem, n >= ownChunk)
-	return nil
-}
-
-// nextChunk is the size of the next chunk: the configured one first, then
-// three times what there is until 512 KiB, then a sixteenth of it.
-func (h *Heap) nextChunk() int {
-	if h.mapped == 0 {
-		return (max(h.cfg.Size, 1) + chunkUnit - 1) &^ (chunkUnit - 1)
-	}
-	if h.mapped < minChunk {
-		return min(max(h.cfg.Size, 3*h.mapped, pageSize), minChunk)
-	}
-	return min(max(h.mapped/16&^(pageSize-1), minChunk), maxChunk)
-}
-
-// freeIndex is where in chunks the next one goes: the first place, but the last
-// for the own chunk of a large block. The first chunk with room serves, so
-// small blocks stay out of those until there is no other.
-func (h *Heap) freeIndex(own bool) int {
-	if own {
-		for i, c := range slices.Backward(h.chunks) {
-			if c == nil {
-				return i
-			}
-		}
-	} else if i := slices.Index(h.chunks, nil); i >= 0 {
-		return i
-	}
-	return len(h.chunks)
-}
-
-func (h *Heap) addChunk(mem []byte, own bool) {
-	c := &chunk{raw: mem, mem: mem, idle: true}
-	if h.cfg.Spans && len(mem) >= 2*spanUnit {
-		c.mem = mem[-c.addr()&(spanUnit-1):]
-	}
-	c.place = h.cfg.Placement(len(c.mem))
-	c.size = c.place.Size()
-	c.tlsf, _ = c.place.(*offset.TLSF)
-	c.index = h.freeIndex(own)
-	if c.index == len(h.chunks) {
-		h.chunks = append(h.chunks, nil)
-	}
-	h.chunks[c.index] = c
-	h.fits.set(c.index, c.place.Fits())
-	h.mapped += len(mem)
-	h.peak = max(h.peak, h.mapped)
-	h.nchunks++
-	h.nempty++
-	h.table.Store(newTable(h.chunks))
-	h.watch(c)
 }

@@ -121,6 +121,7 @@ func (h *Heap) arm() {
 	}
 	h.ticking.Store(true)
 	h.low = h.nempty
+	h.period++
 	time.AfterFunc(tickPeriod, h.tick)
 }
 
@@ -138,9 +139,9 @@ func (h *Heap) startClock() {
 	h.mu.Unlock()
 }
 
-// tick unmaps the chunks that nobody needed during the last period, but one:
-// the low-water mark of empty chunks tells how many. While there is more to
-// give it comes back.
+// tick unmaps as many chunks as nobody needed during the last period, but one: the
+// low-water mark of empty chunks tells how many. While there is more to give it
+// comes back.
 func (h *Heap) tick() {
 	h.mu.Lock()
 	h.ticking.Store(false)
@@ -154,8 +155,8 @@ func (h *Heap) tick() {
 		if quiet || h.slack() {
 			h.reclaim()
 		}
-		dropped := h.dropEmpty(max(1, h.nempty-low))
-		if !quiet || dropped > 0 || h.nempty > 1 || held {
+		dropped := h.dropEmpty(low, true)
+		if !quiet || dropped > 0 || h.nempty > min(low, 1) || held {
 			h.arm()
 		}
 		if h.sampler != nil {
@@ -172,23 +173,25 @@ func (h *Heap) Trim() error {
 		h.evict(math.MaxInt, 0)
 	}
 	h.reclaim()
-	h.dropEmpty(0)
+	h.dropEmpty(len(h.chunks), false)
 	return h.guardUnlock(nil)
 }
 
-// dropEmpty removes empty chunks until keep are left, those of the ordinary
-// size and the oldest last, and says how many it removed. unlock unmaps them.
-// Under mu.
-func (h *Heap) dropEmpty(keep int) (dropped int) {
+// dropEmpty removes up to most empty chunks and says how many it removed; unlock
+// unmaps them. Those go first that nobody used in this period of the clock, and of
+// these the newest. If one is to stay it does, unless it is larger than a small
+// block ever has mapped. Under mu.
+func (h *Heap) dropEmpty(most int, one bool) (dropped int) {
 	h.dead, h.stuck = append(h.dead, h.stuck...), nil
-	for i := len(h.chunks) - 1; i >= 0 && h.nempty > 0; i-- {
-		c := h.chunks[i]
-		if c == nil || !c.empty() || c == h.lent {
-			continue
-		}
-		if h.nempty > keep || len(c.raw) > max(maxChunk, h.cfg.Size)+spanUnit {
-			h.dropChunk(c)
-			dropped++
+	stays := func(c *chunk) bool {
+		return one && h.nempty == 1 && len(c.raw) <= max(maxChunk, h.cfg.Size)+spanUnit
+	}
+	for _, unused := range []bool{true, false} {
+		for _, c := range slices.Backward(h.chunks) {
+			if dropped < most && c != nil && c.idle && c != h.lent && unused == (c.used != h.period) && !stays(c) {
+				h.dropChunk(c)
+				dropped++
+			}
 		}
 	}
 	if dropped > 0 {

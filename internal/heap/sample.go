@@ -173,10 +173,7 @@ func (s *sampler) bytes(i int) []byte {
 func (h *Heap) mapSlots() bool {
 	s := h.sampler
 	size := wallBytes + s.slots*(slotBytes+wallBytes)
-	// The bound on mapped bytes holds for all mappings together. At 0 it would
-	// be none.
-	limit := h.cfg.MaxBytes
-	if limit > 0 && size >= limit-h.mapped-h.leave {
+	if size > h.room() {
 		h.stopSampling()
 		return false
 	}
@@ -194,9 +191,6 @@ func (h *Heap) mapSlots() bool {
 			h.stopSampling()
 			return false
 		}
-	}
-	if limit > 0 {
-		h.cfg.MaxBytes -= size
 	}
 	h.guards += size
 	s.mem = mem
@@ -303,11 +297,11 @@ func (h *Heap) resetSamples() error {
 	}
 	mem := s.mem
 	s.mem, s.free, s.slot = nil, nil, [maxSlots]sampledSlot{}
-	h.guards -= len(mem)
-	if h.cfg.MaxBytes > 0 {
-		h.cfg.MaxBytes += len(mem)
+	err := s.source.Unmap(mem)
+	if err == nil {
+		h.guards -= len(mem)
 	}
-	return s.source.Unmap(mem)
+	return err
 }
 
 // bring tells the guard of the blocks that count. The shard adds them up, so that

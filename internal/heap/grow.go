@@ -1,0 +1,189 @@
+package heap
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/gomem-go/gomem/backing"
+	"github.com/gomem-go/gomem/offset"
+)
+
+const (
+	chunkUnit = 64        // bytes: chunks are a multiple, so that granules fill them
+	minChunk  = 512 << 10 // unless there is less in all
+	maxChunk  = 4 << 20
+	ownChunk  = 256 << 10 // a block of this size gets a chunk of its own if none has room
+)
+
+// takeGrown is take where there is no room: it makes some. One goroutine does at
+// a time, so others that find no room meanwhile do not all map a chunk. Under mu.
+func (h *Heap) takeGrown(n, align int) (c *chunk, off int, err error) {
+	if !h.growing.TryLock() {
+		h.mu.Unlock()
+		h.growing.Lock()
+		h.mu.Lock()
+		if c, off, err = h.takeAgain(n, align); c != nil || err != nil {
+			h.growing.Unlock()
+			return c, off, err
+		}
+	}
+	defer h.growing.Unlock()
+	if n >= ownChunk && h.crowded(n) && h.dropFor(n) {
+		h.flush()
+		if c, off, err = h.takeAgain(n, align); c != nil || err != nil {
+			return c, off, err
+		}
+	}
+	if err = h.grow(n, align); err != nil {
+		// Whatever the shards hold may be what is missing.
+		h.reclaim()
+		if c, off, again := h.takeAgain(n, align); c != nil || again != nil {
+			return c, off, again
+		}
+		if h.dropEmpty(len(h.chunks), false) == 0 && len(h.dead) == 0 {
+			return nil, 0, err
+		}
+		h.flush()
+		if c, off, again := h.takeAgain(n, align); c != nil || again != nil {
+			return c, off, again
+		}
+		if err = h.grow(n, align); err != nil {
+			return nil, 0, err
+		}
+	}
+	if c, off = h.takeMapped(n, align); c == nil {
+		return nil, 0, fmt.Errorf("%w: a chunk of %d bytes does not fit %d bytes aligned to %d",
+			ErrOutOfMemory, h.mapped, n, align)
+	}
+	return c, off, nil
+}
+
+// takeAgain is takeMapped after mu was let go of: others may have freed, grown or
+// closed the heap.
+func (h *Heap) takeAgain(n, align int) (c *chunk, off int, err error) {
+	if h.closed {
+		return nil, 0, ErrClosed
+	}
+	c, off = h.takeMapped(n, align)
+	return c, off, nil
+}
+
+// grow maps one more chunk with room for a block of n bytes at a multiple of
+// align. Under growing and mu, which it lets go of while the source maps.
+func (h *Heap) grow(n, align int) error {
+	if n > math.MaxInt-math.MaxInt/16-pageSize {
+		return fmt.Errorf("%w: %d bytes", ErrOutOfMemory, n)
+	}
+	least := (n + chunkUnit - 1) &^ (chunkUnit - 1)
+	size := least
+	switch {
+	case align > pageSize:
+		least += align
+		size = least
+	case h.cfg.Spans && least >= spanUnit:
+		size += spanUnit // so that addChunk can align it
+	}
+	if n < ownChunk {
+		size = max(size, h.nextChunk())
+	}
+	if room := h.room(); size > room {
+		if size = room &^ (chunkUnit - 1); size < least {
+			return fmt.Errorf("%w: %d bytes mapped, %d more needed, limit %d", ErrLimit, h.mapped, least, h.cfg.MaxBytes)
+		}
+	}
+	mem, err := h.mapFor(size)
+	if err != nil && size > least && errors.Is(err, ErrOutOfMemory) {
+		mem, err = h.mapFor(least)
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("gomem: growing by %d bytes: %w", size, err)
+	case h.closed:
+		h.mu.Unlock()
+		err = h.cfg.Source.Unmap(mem)
+		h.mu.Lock()
+		return errors.Join(ErrClosed, err)
+	}
+	h.addChunk(mem, n)
+	return nil
+}
+
+// room is how many bytes may be mapped yet. Under mu.
+func (h *Heap) room() int {
+	if h.cfg.MaxBytes <= 0 {
+		return math.MaxInt
+	}
+	return h.cfg.MaxBytes - h.mapped - h.guards - h.leave - h.coming
+}
+
+// mapFor has the source map size bytes, and lets go of mu meanwhile: it may take
+// as long as the system likes. The bytes count towards the limit already.
+func (h *Heap) mapFor(size int) (mem []byte, err error) {
+	returned := false
+	h.coming = size
+	h.mu.Unlock()
+	defer func() {
+		h.mu.Lock()
+		h.coming = 0
+		if !returned { // the source panics
+			h.mu.Unlock()
+		}
+	}()
+	mem, err = backing.MapUnzeroed(h.cfg.Source, size)
+	returned = true
+	return mem, err
+}
+
+// nextChunk is the size of the next chunk: the configured one first, then
+// three times what there is until 512 KiB, then a sixteenth of it.
+func (h *Heap) nextChunk() int {
+	if h.mapped == 0 {
+		return (max(h.cfg.Size, 1) + chunkUnit - 1) &^ (chunkUnit - 1)
+	}
+	if h.mapped < minChunk {
+		return min(max(h.cfg.Size, 3*h.mapped, pageSize), minChunk)
+	}
+	return min(max(h.mapped/16&^(pageSize-1), minChunk), maxChunk)
+}
+
+// freeIndex is where in chunks the next one goes: the first place, but the last
+// for the own chunk of a large block. The first chunk with room serves, so
+// small blocks stay out of those until there is no other.
+func (h *Heap) freeIndex(own bool) int {
+	if own {
+		for i, c := range slices.Backward(h.chunks) {
+			if c == nil {
+				return i
+			}
+		}
+	} else if i := slices.Index(h.chunks, nil); i >= 0 {
+		return i
+	}
+	return len(h.chunks)
+}
+
+// addChunk makes mem, which was mapped for a block of n bytes, a chunk. It begins
+// where spans can, if that leaves enough. Under mu.
+func (h *Heap) addChunk(mem []byte, n int) {
+	c := &chunk{raw: mem, mem: mem, idle: true}
+	if skip := int(-c.addr() & (spanUnit - 1)); h.cfg.Spans && len(mem) >= max(2*spanUnit, skip+n) {
+		c.mem = mem[skip:]
+	}
+	c.place = h.cfg.Placement(len(c.mem))
+	c.size = c.place.Size()
+	c.tlsf, _ = c.place.(*offset.TLSF)
+	c.index = h.freeIndex(n >= ownChunk)
+	if c.index == len(h.chunks) {
+		h.chunks = append(h.chunks, nil)
+	}
+	h.chunks[c.index] = c
+	h.fits.set(c.index, c.place.Fits())
+	h.mapped += len(mem)
+	h.peak = max(h.peak, h.mapped)
+	h.nchunks++
+	h.nempty++
+	h.table.Store(newTable(h.chunks))
+	h.watch(c)
+}

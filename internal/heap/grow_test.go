@@ -1,0 +1,224 @@
+package heap
+
+import (
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/gomem-go/gomem/backing"
+)
+
+// gated is a source whose Map calls back first, and which counts the bytes that
+// are mapped.
+type gated struct {
+	backing.Source
+	enter func(size int)
+
+	calls, now, peak atomic.Int64
+}
+
+func (g *gated) Map(size int) ([]byte, error) {
+	g.calls.Add(1)
+	if g.enter != nil {
+		g.enter(size)
+	}
+	now := g.now.Add(int64(size))
+	for peak := g.peak.Load(); now > peak && !g.peak.CompareAndSwap(peak, now); {
+		peak = g.peak.Load()
+	}
+	return g.Source.Map(size)
+}
+
+func (g *gated) Unmap(mem []byte) error {
+	g.now.Add(-int64(len(mem)))
+	return g.Source.Unmap(mem)
+}
+
+func gatedHeap(g *gated, maxBytes int) *Heap {
+	g.Source = backing.Heap()
+	h := new(Heap)
+	h.Init(Config{Size: 1 << 20, MaxBytes: maxBytes, Source: g, Placement: placements["tlsf"], Spans: true})
+	return h
+}
+
+// TestGrowthLetsOthersWork: while the source maps, blocks that have room are
+// allocated and freed. Those that have none wait, and share what is mapped next.
+func TestGrowthLetsOthersWork(t *testing.T) {
+	g := &gated{}
+	h := gatedHeap(g, 0)
+	mustFree(t, h, mustMalloc(t, h, 100)) // maps the first chunk, of 1 MiB
+	kept := mustMalloc(t, h, 600<<10)
+	mapping, goOn := make(chan bool), make(chan bool)
+	var inside atomic.Int64
+	g.enter = func(size int) {
+		if inside.Add(1) > 1 {
+			t.Error("two map at once")
+		}
+		if size > 4<<20 {
+			close(mapping)
+			<-goOn
+		}
+		inside.Add(-1)
+	}
+	var all sync.WaitGroup
+	allocate := func(n int) {
+		all.Go(func() {
+			if b := h.Malloc(n); len(b) != n {
+				t.Errorf("no %d bytes", n)
+			}
+		})
+	}
+	allocate(4 << 20)
+	<-mapping
+	mustFree(t, h, mustMalloc(t, h, 100<<10))
+	mustFree(t, h, kept[:100])
+	if err := h.Verify(); err != nil {
+		t.Error(err)
+	}
+	const more = 8
+	for range more {
+		allocate(200 << 10)
+	}
+	for h.Stats().Live < len(kept)-100+200<<10 { // one of them has what was left of the first chunk
+		time.Sleep(time.Millisecond)
+	}
+	close(goOn)
+	all.Wait()
+	// A chunk of 512 KiB has two of the others.
+	if calls := g.calls.Load(); calls > 2+more/2 {
+		t.Errorf("%d mappings", calls)
+	}
+	if err := h.Verify(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestCloseWhileGrowing: what comes too late goes back.
+func TestCloseWhileGrowing(t *testing.T) {
+	g := &gated{}
+	h := gatedHeap(g, 0)
+	mustMalloc(t, h, 100)
+	g.enter = func(int) {
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if b, err := h.TryMalloc(4 << 20); b != nil || !errors.Is(err, ErrClosed) {
+		t.Errorf("%d bytes, %v", len(b), err)
+	}
+	if now := g.now.Load(); now != 0 {
+		t.Errorf("%d bytes are left", now)
+	}
+}
+
+// TestSourcePanics: the heap works on if the source panics.
+func TestSourcePanics(t *testing.T) {
+	g := &gated{}
+	h := gatedHeap(g, 8<<20)
+	mustMalloc(t, h, 100)
+	g.enter = func(int) { panic("source") }
+	func() {
+		defer func() {
+			if r := recover(); r != "source" {
+				t.Errorf("recovered %v", r)
+			}
+		}()
+		h.Malloc(6 << 20)
+	}()
+	g.enter = nil
+	mustFree(t, h, mustMalloc(t, h, 6<<20)) // nothing counts towards the limit
+	if err := h.Verify(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestLimitAtOnce: goroutines that grow a heap at the same time, and drop what is
+// empty, stay below its limit to the byte.
+func TestLimitAtOnce(t *testing.T) {
+	const seed, limit = 5, 20 << 20
+	g := &gated{enter: func(int) { time.Sleep(50 * time.Microsecond) }}
+	h := gatedHeap(g, limit)
+	var all sync.WaitGroup
+	var refused, served atomic.Int64
+	for worker := range 6 {
+		all.Go(func() {
+			random := rand.New(rand.NewPCG(seed, uint64(worker)))
+			var mine [][]byte
+			for range 300 {
+				if len(mine) > 3 {
+					h.Free(mine[0])
+					mine = mine[1:]
+				}
+				b, err := h.TryMalloc(1 + random.IntN(3<<20))
+				switch {
+				case err == nil:
+					mine = append(mine, b)
+					served.Add(1)
+				case errors.Is(err, ErrLimit):
+					refused.Add(1)
+				default:
+					t.Errorf("seed %d: %v", seed, err)
+				}
+			}
+			for _, b := range mine {
+				h.Free(b)
+			}
+		})
+	}
+	all.Wait()
+	if peak := g.peak.Load(); peak > limit {
+		t.Errorf("seed %d: %d bytes were mapped, limit %d", seed, peak, limit)
+	}
+	if refused.Load() == 0 || served.Load() < 300 {
+		t.Errorf("seed %d: %d served, %d refused", seed, served.Load(), refused.Load())
+	}
+	if s := h.Stats(); s.Live != 0 {
+		t.Errorf("seed %d: %+v", seed, s)
+	}
+	if err := h.Verify(); err != nil {
+		t.Errorf("seed %d: %v", seed, err)
+	}
+}
+
+// TestLimitServesAll: a block as large as the limit fits.
+func TestLimitServesAll(t *testing.T) {
+	for _, n := range []int{1 << 20, 1<<20 + 4096, 300 << 10, 100 << 10} {
+		h := gatedHeap(&gated{}, n)
+		h.cfg.Size = 4096
+		b := mustMalloc(t, h, n)
+		if _, err := h.TryMalloc(1); !errors.Is(err, ErrLimit) {
+			t.Errorf("limit %d: one byte more: %v", n, err)
+		}
+		mustFree(t, h, b)
+		mustFree(t, h, mustMalloc(t, h, 100))
+		if err := h.Verify(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestChunkInUseStays: a chunk that is empty whenever the clock ticks, but not in
+// between, stays; when it is not used any more it goes, however large.
+func TestChunkInUseStays(t *testing.T) {
+	g := &gated{}
+	h := gatedHeap(g, 0)
+	mustFree(t, h, mustMalloc(t, h, 100))
+	for range 25 {
+		mustFree(t, h, mustMalloc(t, h, 8<<20))
+		time.Sleep(tickPeriod / 5)
+	}
+	if calls := g.calls.Load(); calls > 2 {
+		t.Errorf("%d mappings for one block at a time", calls)
+	}
+	for end := time.Now().Add(10 * tickPeriod); h.Stats().Backing > 2<<20; time.Sleep(tickPeriod / 5) {
+		if time.Now().After(end) {
+			t.Fatalf("after %v without use: %+v", 10*tickPeriod, h.Stats())
+		}
+	}
+	if err := h.Verify(); err != nil {
+		t.Error(err)
+	}
+}
