@@ -3,6 +3,7 @@ package compare
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"time"
 
 	"github.com/gomem-go/gomem/bench/load"
@@ -21,7 +22,8 @@ type LoadRow struct {
 
 // Load runs l with each number of goroutines on each allocator named, passes
 // times in turns, and returns the medians. An allocator is made anew for each
-// turn and warmed up by a run that is not counted.
+// turn, and warmed up as long as on a trace: pools that all turns share are warm
+// from the turn before.
 func Load(ctx context.Context, l load.Load, names []string, goroutines []int, ops, passes int) ([]LoadRow, error) {
 	var rows []LoadRow
 	for _, name := range names {
@@ -54,8 +56,24 @@ func loadTurn(l load.Load, row LoadRow, ops int) (ns float64, err error) {
 		return 0, fmt.Errorf("no allocator %q", row.Impl)
 	}
 	defer stop()
-	l.Run(a, row.Goroutines, ops)
+	warm := warmUp * time.Duration(min(ops, thoroughOps)) / thoroughOps
+	runtime.GC() // as in [Trace]
+	runFor(l, a, row.Goroutines, ops, warm)
+	n, took := runFor(l, a, row.Goroutines, ops, warm/10)
+	return float64(took.Nanoseconds()) / float64(n), nil
+}
+
+// thoroughOps is the number of operations from which a load is warmed up for all
+// of warmUp.
+const thoroughOps = 1_000_000
+
+// runFor runs l once, and again until it took as long as least. It returns the
+// number of allocations and the time.
+func runFor(l load.Load, a load.Allocator, goroutines, ops int, least time.Duration) (n int, took time.Duration) {
 	start := time.Now()
-	n := l.Run(a, row.Goroutines, ops)
-	return float64(time.Since(start).Nanoseconds()) / float64(n), nil
+	for n == 0 || took < least {
+		n += l.Run(a, goroutines, ops)
+		took = time.Since(start)
+	}
+	return n, took
 }

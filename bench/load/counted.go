@@ -3,8 +3,10 @@ package load
 import "sync/atomic"
 
 // Counted is a Gomem that counts the bytes live in it, to the byte: what was
-// asked for, less what was given back, a part of a block included. It is for
-// runs that nobody times: two goroutines share the count.
+// asked for, less what was given back, a part of a block included. A block is live
+// until its free returns: where many goroutines wait to free theirs, those blocks
+// are what memory is mapped for. It is for runs that nobody times: two goroutines
+// share the count.
 type Counted struct {
 	Gomem
 	live, held gauge
@@ -23,16 +25,17 @@ func (c *Counted) Malloc(n int) []byte {
 	return b
 }
 
-// Free counts before it frees: what is counted is never more than is live.
+// Free counts what it has freed.
 func (c *Counted) Free(b []byte) {
-	c.live.add(-len(b))
 	c.Gomem.Free(b)
+	c.live.add(-len(b))
 }
 
-// Trim counts what it frees.
+// Trim counts what it has freed.
 func (c *Counted) Trim(b []byte, keep int) []byte {
-	c.live.add(keep - len(b))
-	return c.Gomem.Trim(b, keep)
+	kept := c.Gomem.Trim(b, keep)
+	c.live.add(len(kept) - len(b))
+	return kept
 }
 
 // FreePart counts as Free does.

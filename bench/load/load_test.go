@@ -44,25 +44,28 @@ func checkEmpty(t *testing.T, load string, goroutines int, a *gomem.ScalableMemo
 // moment when nobody works and at the end.
 func TestCountedIsExact(t *testing.T) {
 	for _, l := range All() {
-		a, stop := New("gomem")
-		c := &Counted{Gomem: a.(Gomem)}
-		kept := c.Trim(c.Malloc(1000), 600)
-		l.Run(c, 3, 4_000)
-		if live, s := c.live.now.Load(), c.A.Stats(); live != 600 || s.Live != 600 {
-			t.Errorf("%s: %d bytes counted, %d live", l.Name, live, s.Live)
+		for _, goroutines := range []int{1, 3} {
+			a, stop := New("gomem")
+			c := &Counted{Gomem: a.(Gomem)}
+			kept := c.Trim(c.Malloc(1000), 600)
+			l.Run(c, goroutines, 4_000)
+			if live, s := c.live.now.Load(), c.A.Stats(); live != 600 || s.Live != 600 {
+				t.Errorf("%s: %d bytes counted, %d live", l.Name, live, s.Live)
+			}
+			// What others free at this moment is still counted, so only one is exact.
+			if peak, s := c.Peak(), c.A.Stats(); peak <= 1000 || goroutines == 1 && peak > s.PeakBacking {
+				t.Errorf("%s: at most %d bytes counted, %d mapped", l.Name, peak, s.PeakBacking)
+			}
+			c.FreePart(kept[:100])
+			c.FreePart(kept[100:])
+			if live, s := c.live.now.Load(), c.A.Stats(); live != 0 || s.Live != 0 {
+				t.Errorf("%s: in the end %d bytes counted, %d live", l.Name, live, s.Live)
+			}
+			if held := c.held.now.Load(); held != 0 || (c.PeakHeld() > 0) != strings.HasPrefix(l.Name, "short-read") {
+				t.Errorf("%s: reads hold %d bytes, %d at most", l.Name, held, c.PeakHeld())
+			}
+			stop()
 		}
-		if peak, s := c.Peak(), c.A.Stats(); peak <= 1000 || peak > s.PeakBacking {
-			t.Errorf("%s: at most %d bytes counted, %d mapped", l.Name, peak, s.PeakBacking)
-		}
-		c.FreePart(kept[:100])
-		c.FreePart(kept[100:])
-		if live, s := c.live.now.Load(), c.A.Stats(); live != 0 || s.Live != 0 {
-			t.Errorf("%s: in the end %d bytes counted, %d live", l.Name, live, s.Live)
-		}
-		if held := c.held.now.Load(); held != 0 || (c.PeakHeld() > 0) != strings.HasPrefix(l.Name, "short-read") {
-			t.Errorf("%s: reads hold %d bytes, %d at most", l.Name, held, c.PeakHeld())
-		}
-		stop()
 	}
 }
 

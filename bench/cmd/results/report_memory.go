@@ -47,7 +47,7 @@ func (r *results) writeTLSF(p *printer) {
 }
 
 func (r *results) writeHeld(p *printer) {
-	p.f("### Memory\n\nThe most memory that GoMem mapped over the most bytes live at once, both exact, in a run of its own that was not timed. \"reads\" are\nthe bytes of reads of which a frame is in use. With any lateness, what is kept lies everywhere, and what is freed between is too\nshort for the next read: first fit by address, SingleTree, shows how much of that is the load's own.\n\n")
+	p.f("### Memory\n\nThe most memory that GoMem mapped over the most bytes live at once, in a run of its own that was not timed. A block is live\nuntil its free returns, also while that waits. \"reads\" are the bytes of reads of which a frame is in use. With any lateness,\nwhat is kept lies everywhere, and what is freed between is too short for the next read: first fit by address, SingleTree, shows\nhow much of that is the load's own.\n\n")
 	p.f("| | goroutines | live, MB | reads, MB | mapped, MB | mapped / live | mapped / reads |\n|---|---:|---:|---:|---:|---:|---:|\n")
 	for _, row := range r.Held {
 		p.f("| %s | %d | %s | %s | %s | %.2f | %s |\n", row.Load, row.Goroutines, number(float64(row.PeakLive)/1e6), number(float64(row.PeakReads)/1e6), number(float64(row.PeakBacking)/1e6), row.OverLive(), number(row.OverReads()))
