@@ -11,10 +11,12 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/gob"
 	"flag"
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"os/signal"
 	"slices"
 	"strings"
@@ -48,6 +50,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	out := flags.String("o", "", "`FILE` to replace with the report; standard output without")
 	traces := flags.String("traces", "testdata", "`FOLDER` with the traces")
 	only := flags.String("only", strings.Join(sectionNames(), ","), "`SECTIONS` to measure")
+	alone := flags.String("section", "", "`SECTION` to measure in this process, encoded for the one that writes the report")
 	fast := flags.Bool("quick", false, "run everything once, to see that it works; the figures mean nothing")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -56,6 +59,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if *fast {
 		e = quick
 	}
+	if *alone != "" {
+		r := &results{}
+		if err := measure(ctx, r, *alone, *traces, e, stderr); err != nil {
+			return err
+		}
+		return gob.NewEncoder(stdout).Encode(r)
+	}
 	wanted := strings.Split(*only, ",")
 	for _, name := range wanted {
 		if !slices.Contains(sectionNames(), name) {
@@ -63,9 +73,15 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		}
 	}
 	start := time.Now()
-	r, err := measure(ctx, *traces, wanted, e, stderr)
-	if err != nil {
-		return err
+	r := &results{Machine: thisMachine()}
+	for _, name := range sectionNames() {
+		if !slices.Contains(wanted, name) {
+			continue
+		}
+		fmt.Fprintln(stderr, name)
+		if err := apart(ctx, r, name, *traces, *fast, stderr); err != nil {
+			return fmt.Errorf("section %s: %w", name, err)
+		}
 	}
 	r.Took = time.Since(start).Round(time.Second)
 	var report bytes.Buffer
@@ -82,4 +98,23 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	return os.Rename(temporary, *out)
+}
+
+// apart adds a section to r, measured by this program in a process of its own.
+func apart(ctx context.Context, r *results, name, folder string, fast bool, progress io.Writer) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	var encoded bytes.Buffer
+	cmd := exec.CommandContext(ctx, self, "-section", name, "-traces", folder, fmt.Sprintf("-quick=%t", fast))
+	cmd.Stdout, cmd.Stderr = &encoded, progress
+	// Interrupted rather than killed: a section removes what it built.
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 10 * time.Second
+	if err := cmd.Run(); err != nil {
+		return err
+	}
+	// Decoding changes only what the section filled in.
+	return gob.NewDecoder(&encoded).Decode(r)
 }

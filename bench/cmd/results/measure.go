@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/gomem-go/gomem"
 	"github.com/gomem-go/gomem/bench/arenas"
@@ -27,8 +28,9 @@ type section struct {
 	measure func(ctx context.Context, m *measurement) error
 }
 
-// sections are in the order in which they are measured: what makes much garbage
-// comes while little else is on the Go heap, as in a benchmark by itself.
+// sections are in the order in which they are measured. Each is measured in a process
+// of its own, so that none finds the heap, the goroutines and the mappings that
+// another one left: a section by itself and a run of all of them are the same.
 var sections = []section{
 	{"reader", measureReader},
 	{"lac", measureLac},
@@ -58,22 +60,17 @@ type measurement struct {
 // goroutines is how many share an allocator in the loads.
 var goroutines = []int{1, 2, 1000}
 
-func measure(ctx context.Context, folder string, wanted []string, e effort, progress io.Writer) (*results, error) {
+// measure adds a section to r, measured in this process.
+func measure(ctx context.Context, r *results, name, folder string, e effort, progress io.Writer) error {
+	i := slices.IndexFunc(sections, func(s section) bool { return s.name == name })
+	if i < 0 {
+		return fmt.Errorf("no section %q; there are %s", name, strings.Join(sectionNames(), ", "))
+	}
 	files, err := filepath.Glob(filepath.Join(folder, "*.trace.gz"))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	m := &measurement{&results{Machine: thisMachine()}, e, files, progress}
-	for _, s := range sections {
-		if !slices.Contains(wanted, s.name) {
-			continue
-		}
-		fmt.Fprintln(progress, s.name)
-		if err := s.measure(ctx, m); err != nil {
-			return nil, err
-		}
-	}
-	return m.results, nil
+	return sections[i].measure(ctx, &measurement{r, e, files, progress})
 }
 
 func measureReader(ctx context.Context, m *measurement) (err error) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,15 @@ import (
 	"github.com/gomem-go/gomem/bench/unchecked"
 	"github.com/gomem-go/gomem/internal/trace"
 )
+
+// TestMain lets the command under test run itself for a section.
+func TestMain(m *testing.M) {
+	if slices.Contains(os.Args, "-section") {
+		main()
+		return
+	}
+	m.Run()
+}
 
 // folder returns one with a small trace in it.
 func folder(t *testing.T) string {
@@ -31,9 +41,11 @@ func TestReportHasEverySection(t *testing.T) {
 	if testing.Short() {
 		t.Skip("measures everything once")
 	}
-	r, err := measure(t.Context(), folder(t), sectionNames(), effort{passes: 1, turn: time.Microsecond, ops: 200}, &bytes.Buffer{})
-	if err != nil {
-		t.Fatal(err)
+	r, traces := &results{Machine: thisMachine()}, folder(t)
+	for _, name := range sectionNames() {
+		if err := measure(t.Context(), r, name, traces, effort{passes: 1, turn: time.Microsecond, ops: 200}, &bytes.Buffer{}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	var report bytes.Buffer
 	if err := r.write(&report); err != nil {
@@ -158,18 +170,28 @@ func TestLossesOfSections(t *testing.T) {
 	}
 }
 
-// TestOnly: a section is measured alone, and an unknown one is refused.
+// TestOnly: sections are measured alone, each by a process that says all it found,
+// and an unknown one is refused.
 func TestOnly(t *testing.T) {
 	var report bytes.Buffer
-	if err := run(t.Context(), []string{"-quick", "-only", "lac", "-traces", folder(t)}, &report, &bytes.Buffer{}); err != nil {
+	if err := run(t.Context(), []string{"-quick", "-only", "lac,reader", "-traces", folder(t)}, &report, &bytes.Buffer{}); err != nil {
 		t.Fatal(err)
 	}
-	if s := report.String(); !strings.Contains(s, "## Linear arena") || strings.Contains(s, "## Recorded traces") || strings.Contains(s, "## BufReader") {
-		t.Errorf("the report of one section is\n%s", s)
+	for _, want := range []string{"## Linear arena", "tree of 1,656 objects", "2, Fork", "## BufReader", "streaming server"} {
+		if !strings.Contains(report.String(), want) {
+			t.Errorf("the report of two sections has no %q:\n%s", want, report.String())
+		}
 	}
-	err := run(t.Context(), []string{"-only", "lac,none"}, &bytes.Buffer{}, &bytes.Buffer{})
-	if err == nil || !strings.Contains(err.Error(), `"none"`) {
-		t.Errorf("an unknown section: %v", err)
+	for _, bad := range []string{"## Recorded traces", "## The predecessors' rows", "NaN"} {
+		if strings.Contains(report.String(), bad) {
+			t.Errorf("the report of two other sections has a %q", bad)
+		}
+	}
+	for _, flag := range []string{"-only", "-section"} {
+		err := run(t.Context(), []string{flag, "none"}, &bytes.Buffer{}, &bytes.Buffer{})
+		if err == nil || !strings.Contains(err.Error(), `"none"`) {
+			t.Errorf("an unknown section: %v", err)
+		}
 	}
 }
 
@@ -182,9 +204,10 @@ func TestRunLeavesTheOldReport(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "bad.trace.gz"), []byte("free 0\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	err := run(t.Context(), []string{"-quick", "-traces", dir, "-o", out}, &bytes.Buffer{}, &bytes.Buffer{})
-	if err == nil || !strings.Contains(err.Error(), "operation 0") {
-		t.Errorf("run: %v", err)
+	var said bytes.Buffer
+	err := run(t.Context(), []string{"-quick", "-only", "traces", "-traces", dir, "-o", out}, &bytes.Buffer{}, &said)
+	if err == nil || !strings.Contains(err.Error(), "traces") || !strings.Contains(said.String(), "operation 0") {
+		t.Errorf("run: %v, and it said %q", err, said.String())
 	}
 	if b, err := os.ReadFile(out); err != nil || string(b) != "old" {
 		t.Errorf("the report became %q, %v", b, err)
