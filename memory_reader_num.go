@@ -91,15 +91,23 @@ const maxLEB128 = 10
 // as AV1 requires (specification, section 4.10.5). A number that needs more
 // bits than a uint, or that goes on after 10 bytes, is refused with
 // [ErrOverflow]. Whatever the error, nothing is consumed. O(1), never allocates.
-func (r *MemoryReader) LEB128Unmarshal() (uint, int, error) {
-	if i := r.off; uint(i) < uint(len(r.cur)) && r.Length > 0 {
-		if b := r.cur[i]; b < 0x80 {
-			r.off = i + 1
+func (r *MemoryReader) LEB128Unmarshal() (v uint, n int, err error) {
+	v, n, err = r.sevenBits((*MemoryReader).leb128)
+	return
+}
+
+// sevenBits is the fast path of LEB128Unmarshal: a number of one byte.
+func (r *MemoryReader) sevenBits(out func(*MemoryReader) (uint, int, error)) (v uint, n int, err error) {
+	if uint(r.off) < uint(len(r.cur)) && r.Length > 0 {
+		v = uint(r.cur[r.off])
+		if v < 0x80 {
+			n = 1
+			r.off++
 			r.Length--
-			return uint(b), 1, nil
+			return
 		}
 	}
-	return r.leb128()
+	return out(r)
 }
 
 func (r *MemoryReader) leb128() (uint, int, error) {
