@@ -14,7 +14,7 @@ var Fragments = []int{100, 10_000, 1_000_000}
 func Bounded() []Row {
 	var all []Row
 	for _, n := range Fragments {
-		all = append(all, Row{"offset.TLSF", fmt.Sprintf("op=free-allocate/fragments=%d", n), 0, func() (func(int), func()) {
+		all = append(all, Row{Group: "offset.TLSF", Name: fmt.Sprintf("op=free-allocate/fragments=%d", n), Start: func() (func(int), func()) {
 			const size = 64
 			place := offset.NewTLSF(2*n*size, 16)
 			for range 2 * n {

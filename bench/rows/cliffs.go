@@ -8,7 +8,7 @@ const mib = 1 << 20
 // blocks or chunks.
 func cliffs() []Row {
 	return []Row{
-		{"cliff", "op=free-every-second/blocks=65536/size=64B", 168_000, func() (func(int), func()) {
+		{Group: "cliff", Name: "op=free-every-second/blocks=65536/size=64B", Published: 168_000, Start: func() (func(int), func()) {
 			a := gomem.NewScalableMemoryAllocator(8 * mib)
 			blocks := make([][]byte, 65_536)
 			fill(a, blocks, func(int) int { return 64 })
@@ -26,12 +26,12 @@ func cliffs() []Row {
 				}
 			}, a.Recycle
 		}},
-		{"cliff", "op=malloc-free/state=full-chunk/size=64B", 445_000, func() (func(int), func()) {
+		{Group: "cliff", Name: "op=malloc-free/state=full-chunk/size=64B", Published: 445_000, Start: func() (func(int), func()) {
 			a := gomem.NewScalableMemoryAllocator(8 * mib)
 			fill(a, make([][]byte, 8*mib/64-1), func(int) int { return 64 })
 			return func(n int) { pairs(64)(a, n) }, a.Recycle
 		}},
-		{"cliff", "op=malloc-free/state=251-chunks/size=4KiB", 1_100, func() (func(int), func()) {
+		{Group: "cliff", Name: "op=malloc-free/state=251-chunks/size=4KiB", Published: 1_100, Start: func() (func(int), func()) {
 			a := gomem.NewScalableMemoryAllocator(64 << 10)
 			for a.Stats().Chunks < 251 && a.Stats().Backing < 1024*mib {
 				a.Malloc(mib)

@@ -1,6 +1,11 @@
 package rows
 
-import "github.com/gomem-go/gomem"
+import (
+	"bytes"
+	"encoding/binary"
+
+	"github.com/gomem-go/gomem"
+)
 
 // chain returns n buffers of size bytes.
 func chain(n, size int) [][]byte {
@@ -13,7 +18,7 @@ func chain(n, size int) [][]byte {
 
 // onMemory makes a row over a chain of n buffers of 1 KiB.
 func onMemory(name string, published float64, n int, loop func(m *gomem.Memory, n int)) Row {
-	return Row{"Memory", name, published, func() (func(int), func()) {
+	return Row{Group: "Memory", Name: name, Published: published, Start: func() (func(int), func()) {
 		m := gomem.Memory{}
 		m.Push(chain(n, 1024)...)
 		return func(n int) { loop(&m, n) }, func() {}
@@ -21,6 +26,7 @@ func onMemory(name string, published float64, n int, loop func(m *gomem.Memory, 
 }
 
 func memory() []Row {
+	to := make([]byte, 100*1024)
 	return []Row{
 		onMemory("op=push-one", 190, 1, func(m *gomem.Memory, n int) {
 			buffer := m.Buffers[0]
@@ -35,16 +41,37 @@ func memory() []Row {
 			for range n {
 				Sink = m.ToBytes()
 			}
+		}).over("bytes.Clone of 100 KiB", func() func(n int) {
+			from := make([]byte, 100*1024)
+			return func(n int) {
+				for range n {
+					Sink = bytes.Clone(from)
+				}
+			}
 		}),
 		onMemory("op=copy-to/buffers=100x1KiB", 2_950, 100, func(m *gomem.Memory, n int) {
-			to := make([]byte, m.Size)
 			for range n {
 				m.CopyTo(to)
+			}
+		}).over("one copy of 100 KiB", func() func(n int) {
+			from := make([]byte, len(to))
+			return func(n int) {
+				for range n {
+					copy(to, from)
+				}
 			}
 		}),
 		onMemory("op=range/buffers=100x1KiB", 38, 100, func(m *gomem.Memory, n int) {
 			for range n {
 				m.Range(func([]byte) {})
+			}
+		}).over("a loop over 100 slices that does nothing", func() func(n int) {
+			buffers := chain(100, 1024)
+			return func(n int) {
+				for range n {
+					for range buffers {
+					}
+				}
 			}
 		}),
 	}
@@ -55,7 +82,7 @@ func memory() []Row {
 // the predecessor's rows; behind a pointer its position takes a way through memory
 // that a variable on the stack does not.
 func onReader(name string, published float64, buffers int, loop func(m *gomem.Memory, n int)) Row {
-	return Row{"MemoryReader", name, published, func() (func(int), func()) {
+	return Row{Group: "MemoryReader", Name: name, Published: published, Start: func() (func(int), func()) {
 		m := gomem.Memory{}
 		m.Push(chain(buffers, 1024/buffers)...)
 		return func(n int) { loop(&m, n) }, func() {}
@@ -79,6 +106,18 @@ func reader() []Row {
 					must(err)
 				}
 			}
+		}).over("bytes.Reader.ReadByte", func() func(n int) {
+			from := make([]byte, 1024)
+			return func(n int) {
+				var r bytes.Reader
+				for range n {
+					r.Reset(from)
+					for range 1024 {
+						_, err := r.ReadByte()
+						must(err)
+					}
+				}
+			}
 		}),
 		onReader("op=read-be-x256", 3_994, 1, func(m *gomem.Memory, n int) {
 			for range n {
@@ -97,6 +136,17 @@ func reader() []Row {
 					must(err)
 				}
 			}
+		}).over("binary.Uvarint of a slice", func() func(n int) {
+			from := make([]byte, 1024)
+			return func(n int) {
+				for range n {
+					for rest := from; len(rest) > 0; {
+						v, length := binary.Uvarint(rest)
+						Count += int64(v)
+						rest = rest[length:]
+					}
+				}
+			}
 		}),
 		onReader("op=read-bytes-64-x16", 985, 1, func(m *gomem.Memory, n int) {
 			for range n {
@@ -105,6 +155,15 @@ func reader() []Row {
 					b, err := r.ReadBytes(64)
 					must(err)
 					Sink = b
+				}
+			}
+		}).over("bytes.Clone of 64 B", func() func(n int) {
+			from := make([]byte, 1024)
+			return func(n int) {
+				for range n {
+					for at := 0; at < len(from); at += 64 {
+						Sink = bytes.Clone(from[at : at+64])
+					}
 				}
 			}
 		}),

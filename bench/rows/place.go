@@ -4,7 +4,7 @@ import "github.com/gomem-go/gomem"
 
 // onOffsets makes a row that works on the offset allocator of 64 KiB.
 func onOffsets(name string, published float64, loop func(a *gomem.Allocator, n int)) Row {
-	return Row{"Allocator", name, published, func() (func(int), func()) {
+	return Row{Group: "Allocator", Name: name, Published: published, Start: func() (func(int), func()) {
 		a := gomem.NewAllocator(64 << 10)
 		return func(n int) { loop(a, n) }, a.Recycle
 	}}
@@ -59,7 +59,7 @@ func offsets() []Row {
 // onBuddy makes a row that works on a fresh buddy; sizes are in granules of
 // 1 KiB.
 func onBuddy(name string, published float64, loop func(b *gomem.Buddy, n int)) Row {
-	return Row{"Buddy", name, published, func() (func(int), func()) {
+	return Row{Group: "Buddy", Name: name, Published: published, Start: func() (func(int), func()) {
 		b := gomem.NewBuddy()
 		return func(n int) { loop(b, n) }, func() {}
 	}}
@@ -100,7 +100,7 @@ func buddies() []Row {
 // onRecyclable makes a row that works on recyclable memory, with recycling on
 // whatever the build says.
 func onRecyclable(name string, published float64, loop func(r *gomem.RecyclableMemory, n int)) Row {
-	return Row{"RecyclableMemory", name, published, func() (func(int), func()) {
+	return Row{Group: "RecyclableMemory", Name: name, Published: published, Start: func() (func(int), func()) {
 		a := gomem.NewScalableMemoryAllocator(1024)
 		r := gomem.NewRecyclableMemory(a)
 		r.SetRecycling(true)

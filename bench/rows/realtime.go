@@ -4,7 +4,7 @@ import "github.com/gomem-go/gomem/tlsf"
 
 func realTime() []Row {
 	pair := func(size int64) Row {
-		return Row{"tlsf.Arena", "op=allocate-free/size=" + sizeText(size), 690, func() (func(int), func()) {
+		return Row{Group: "tlsf.Arena", Name: "op=allocate-free/size=" + sizeText(size), Published: 690, Start: func() (func(int), func()) {
 			a := tlsf.NewArena(1 << 20)
 			return func(n int) {
 				for range n {

@@ -18,9 +18,24 @@ type Row struct {
 	// the machine whose reference loops are in [References]; 0 without one.
 	Published float64
 
+	// Elsewhere names the machine that Published is of, if it is another one, on
+	// which nobody ran the references; "" otherwise.
+	Elsewhere string
+
 	// Start prepares the state and returns the loop and what ends it. The loop
 	// runs the operation n times.
 	Start func() (loop func(n int), stop func())
+
+	// Beside is the same done without GoMem, as fast as it goes; without a Start
+	// if nothing is.
+	Beside Way
+}
+
+// over is r with what is measured beside it, a loop over data that it shares with
+// nobody.
+func (r Row) over(name string, start func() func(n int)) Row {
+	r.Beside = Way{name, func() (func(int), func()) { return start(), func() {} }}
+	return r
 }
 
 // All returns the rows of every group, in the order of the report.
@@ -37,8 +52,20 @@ func All() []Row {
 // References are loops over the standard library that say how fast a machine
 // is; Published is what they took where the predecessors' figures come from.
 func References() []Row {
+	return append(Pace(), Row{Group: "reference", Name: "op=make-256", Published: 130, Start: func() (func(int), func()) {
+		return func(n int) {
+			for range n {
+				Sink = make([]byte, 256)
+			}
+		}, func() { Sink = nil }
+	}})
+}
+
+// Pace are the references that leave nothing to the collector, so that a short
+// turn of theirs tells how fast the machine is at that moment.
+func Pace() []Row {
 	return []Row{
-		{"reference", "op=two-mutex-pairs", 38, func() (func(int), func()) {
+		{Group: "reference", Name: "op=two-mutex-pairs", Published: 38, Start: func() (func(int), func()) {
 			var a, b sync.Mutex
 			return func(n int) {
 				for range n {
@@ -51,20 +78,13 @@ func References() []Row {
 				}
 			}, func() {}
 		}},
-		{"reference", "op=sync.Pool", 15, func() (func(int), func()) {
+		{Group: "reference", Name: "op=sync.Pool", Published: 15, Start: func() (func(int), func()) {
 			pool := sync.Pool{New: func() any { return new([64]byte) }}
 			return func(n int) {
 				for range n {
 					pool.Put(pool.Get())
 				}
 			}, func() {}
-		}},
-		{"reference", "op=make-256", 130, func() (func(int), func()) {
-			return func(n int) {
-				for range n {
-					Sink = make([]byte, 256)
-				}
-			}, func() { Sink = nil }
 		}},
 	}
 }

@@ -4,12 +4,14 @@ import "github.com/gomem-go/gomem"
 
 // onAllocator makes a row that works on a fresh growing allocator.
 func onAllocator(name string, published float64, loop func(a *gomem.ScalableMemoryAllocator, n int)) Row {
-	return Row{"ScalableMemoryAllocator", name, published, func() (func(int), func()) {
+	return Row{Group: "ScalableMemoryAllocator", Name: name, Published: published, Start: func() (func(int), func()) {
 		a := gomem.NewScalableMemoryAllocator(1024)
 		return func(n int) { loop(a, n) }, a.Recycle
 	}}
 }
 
+// pairs is the loop of a pair of each size in turn. Which size it is takes no
+// division: that would be a fifth of the row.
 func pairs(sizes ...int) func(a *gomem.ScalableMemoryAllocator, n int) {
 	return func(a *gomem.ScalableMemoryAllocator, n int) {
 		if len(sizes) == 1 {
@@ -19,8 +21,11 @@ func pairs(sizes ...int) func(a *gomem.ScalableMemoryAllocator, n int) {
 			}
 			return
 		}
-		for i := range n {
-			a.Free(a.Malloc(sizes[i%len(sizes)]))
+		for n > 0 {
+			for _, size := range sizes[:min(n, len(sizes))] {
+				a.Free(a.Malloc(size))
+			}
+			n -= len(sizes)
 		}
 	}
 }

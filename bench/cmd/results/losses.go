@@ -62,16 +62,9 @@ func (r *results) losses() []string {
 	all = append(all, r.scenarioLosses()...)
 	all = append(all, caseLosses("lac", r.Lac, arenas.Lac, arenas.Heap, arenas.GoArena)...)
 	all = append(all, caseLosses("lac, goroutines", r.Together, arenas.TwoFork)...)
-	for _, row := range r.Rows {
-		switch {
-		case row.Ratio > 1:
-			say("row %s %s: %.2f of the published figure, slower", row.Group, row.Name, row.Ratio)
-		case row.Ratio > ofPublished:
-			say("row %s %s: %.2f of the published figure, goal %.1f", row.Group, row.Name, row.Ratio, ofPublished)
-		}
-	}
+	all = append(all, r.rowLosses()...)
 	for _, row := range r.Bounded {
-		if ratio := row.Ns / r.Bounded[0].Ns; ratio > overFragments {
+		if ratio := r.overFirst(row); ratio > overFragments {
 			say("bounded time: %s takes %.2f × the first", row.Name, ratio)
 		}
 	}

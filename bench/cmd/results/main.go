@@ -34,14 +34,15 @@ func main() {
 
 // effort is how long a run takes, and how sure it is.
 type effort struct {
-	passes int
-	turn   time.Duration // of a row
-	ops    int           // of a load
+	passes     int
+	turn       time.Duration
+	ops        int // of a load
+	shortTurns int // of a predecessors' row in a pass
 }
 
 var (
-	thorough = effort{passes: 7, turn: 30 * time.Millisecond, ops: 1_000_000}
-	quick    = effort{passes: 1, turn: 100 * time.Microsecond, ops: 5_000}
+	thorough = effort{passes: 7, turn: 30 * time.Millisecond, ops: 1_000_000, shortTurns: 25}
+	quick    = effort{passes: 1, turn: 100 * time.Microsecond, ops: 5_000, shortTurns: 1}
 )
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {

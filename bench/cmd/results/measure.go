@@ -156,17 +156,17 @@ func measureChecks(ctx context.Context, m *measurement) error {
 	})
 }
 
-func measureRows(ctx context.Context, m *measurement) (err error) {
-	if m.References, err = compare.Rows(ctx, rows.References(), m.passes, m.turn); err != nil {
+func measureRows(ctx context.Context, m *measurement) error {
+	all := slices.Concat(rows.References(), rows.All(), rows.Bounded())
+	// A turn is to have one pace of the machine from end to end.
+	timed, err := compare.Rows(ctx, all, m.passes, m.shortTurns, m.turn/25)
+	if err != nil {
 		return err
 	}
-	m.Scale = compare.Scale(m.References)
-	if m.Rows, err = compare.Rows(ctx, rows.All(), m.passes, m.turn); err != nil {
-		return err
-	}
-	compare.SetRatios(m.Rows, m.Scale)
-	m.Bounded, err = compare.Rows(ctx, rows.Bounded(), m.passes, m.turn)
-	return err
+	references := len(rows.References())
+	last := len(timed) - len(rows.Bounded())
+	m.References, m.Rows, m.Bounded = timed[:references], timed[references:last], timed[last:]
+	return nil
 }
 
 func measureLoads(ctx context.Context, m *measurement) error {

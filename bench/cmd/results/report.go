@@ -29,7 +29,6 @@ type results struct {
 	Lac        []compare.Measured
 	Together   []compare.Measured
 	References []compare.Timed
-	Scale      float64
 	Rows       []compare.Timed
 	Bounded    []compare.Timed
 	Loads      [][]compare.LoadRow
@@ -82,7 +81,7 @@ func (r *results) write(w io.Writer) error {
 	}
 	p.f("# Results\n\nWritten by `make bench` (`cd bench && %s`) in %v.\n\n", command, r.Took)
 	p.f("Machine: %s.\n\n", r.Machine)
-	p.f("All figures are medians of turns in which everything had its go, in one run: compare them with each other, not with another\nmachine's. `make compare` repeats the first section alone; `cd bench && go test -bench .` gives what benchstat reads.\n\n")
+	p.f("Figures are medians of turns in which everything had its go, in one run: compare them with each other, not with another\nmachine's. `make compare` repeats the first section alone; `cd bench && go test -bench .` gives what benchstat reads.\n\n")
 	r.writeLosses(p)
 	for _, part := range []struct {
 		measured bool
@@ -162,17 +161,6 @@ func (r *results) writeLoads(p *printer) {
 	}
 }
 
-func (r *results) writeRows(p *printer) {
-	p.f("## The predecessors' rows\n\n\"published\" was measured on another machine; the reference loops take %.2f times as long here, which the ratio takes out.\n\n", r.Scale)
-	p.f("| | ns here | published | ratio |\n|---|---:|---:|---:|\n")
-	for _, group := range [][]compare.Timed{r.References, r.Rows} {
-		for _, row := range group {
-			p.f("| %s %s | %s | %s | %s |\n", row.Group, row.Name, number(row.Ns), number(row.Published), number(row.Ratio))
-		}
-	}
-	p.f("\n")
-}
-
 // number prints v with about three digits, nothing for 0.
 func number(v float64) string {
 	switch {
@@ -186,14 +174,6 @@ func number(v float64) string {
 		return fmt.Sprintf("%.1f", v)
 	}
 	return fmt.Sprintf("%.0f", v)
-}
-
-func (r *results) writeBounded(p *printer) {
-	p.f("## Bounded time\n\nA free and an allocation on TLSF with so many free blocks, warm.\n\n| | ns | / first |\n|---|---:|---:|\n")
-	for _, row := range r.Bounded {
-		p.f("| %s | %s | %.2f |\n", row.Name, number(row.Ns), row.Ns/r.Bounded[0].Ns)
-	}
-	p.f("\n")
 }
 
 func (r *results) writeWalks(p *printer) {

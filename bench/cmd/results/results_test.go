@@ -43,7 +43,7 @@ func TestReportHasEverySection(t *testing.T) {
 	}
 	r, traces := &results{Machine: thisMachine()}, folder(t)
 	for _, name := range sectionNames() {
-		if err := measure(t.Context(), r, name, traces, effort{passes: 1, turn: time.Microsecond, ops: 200}, &bytes.Buffer{}); err != nil {
+		if err := measure(t.Context(), r, name, traces, effort{passes: 1, turn: time.Microsecond, ops: 200, shortTurns: 1}, &bytes.Buffer{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -67,6 +67,30 @@ func TestReportHasEverySection(t *testing.T) {
 	}
 }
 
+func median(v float64) compare.Spread { return compare.Spread{Median: v} }
+
+// TestCorrection: the report says what the loops that correct for the machine came
+// to, and what each of them alone would make of the ratios.
+func TestCorrection(t *testing.T) {
+	reference := func(ns, published, ratio float64) compare.Timed {
+		return compare.Timed{Row: rows.Row{Published: published}, Ns: ns, Ratio: median(ratio)}
+	}
+	row := func(pace float64) compare.Timed {
+		return compare.Timed{Row: rows.Row{Published: 100}, Pace: median(pace), UsualPace: pace + 1}
+	}
+	r := &results{
+		References: []compare.Timed{reference(10, 40, 0.5), reference(10, 10, 2), reference(150, 100, 8)},
+		Rows:       []compare.Timed{row(0.5), row(0.7), row(0.6)},
+	}
+	var report bytes.Buffer
+	r.writeRows(&printer{w: &report})
+	for _, want := range []string{"0.25 and 1.00 times as long", "would be 2.00 times", "alone 0.50 times", "took 8.00 times", "ratio 0.50 times", "was 0.60 (0.50 to 0.70", "1.60 in the median"} {
+		if !strings.Contains(report.String(), want) {
+			t.Errorf("the report has no %q:\n%s", want, report.String())
+		}
+	}
+}
+
 func TestLosses(t *testing.T) {
 	tr, err := trace.New([]uint32{100}, trace.Limits{})
 	if err != nil {
@@ -84,11 +108,11 @@ func TestLosses(t *testing.T) {
 			},
 		}},
 		Rows: []compare.Timed{
-			{Row: rows.Row{Group: "g", Name: "slower"}, Ratio: 1.2},
-			{Row: rows.Row{Group: "g", Name: "missed"}, Ratio: 0.7},
-			{Row: rows.Row{Group: "g", Name: "fine"}, Ratio: 0.4},
+			{Row: rows.Row{Group: "g", Name: "slower", Beside: rows.Way{Name: "memmove"}}, Ratio: median(1.2), OverBeside: 1.25},
+			{Row: rows.Row{Group: "g", Name: "missed"}, Ratio: median(0.7)},
+			{Row: rows.Row{Group: "g", Name: "fine", Beside: rows.Way{Name: "memmove"}}, Ratio: median(0.4), OverBeside: 9},
 		},
-		Bounded: []compare.Timed{{Ns: 10}, {Row: rows.Row{Name: "many"}, Ns: 25}},
+		Bounded: []compare.Timed{{Paced: median(10)}, {Row: rows.Row{Name: "many"}, Paced: median(25)}, {Row: rows.Row{Name: "fine"}, Paced: median(20)}},
 		Loads: [][]compare.LoadRow{{
 			{Load: "larson", Impl: "gomem", Goroutines: 1, Ns: 10},
 			{Load: "larson", Impl: "gomem", Goroutines: 2, Ns: 8},
@@ -102,7 +126,7 @@ func TestLosses(t *testing.T) {
 		"trace x: peak backing is 1.60 × peak live, goal 1.50",
 		"load larson, 2 goroutines: make takes 0.50 of our time",
 		"load larson: two goroutines do 1.25 × the work of one, goal 1.8",
-		"row g slower: 1.20 of the published figure, slower",
+		"row g slower: 1.20 of the published figure, slower; memmove takes 0.80 of our time",
 		"row g missed: 0.70 of the published figure, goal 0.5",
 		"bounded time: many takes 2.50 × the first",
 	}, "\n")

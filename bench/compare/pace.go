@@ -1,0 +1,84 @@
+package compare
+
+import (
+	"math"
+	"runtime"
+	"time"
+
+	"github.com/gomem-go/gomem/bench/rows"
+)
+
+// pace is the loops of [rows.Pace], running: how fast the machine is at a moment.
+type pace struct {
+	loops []timedLoop
+	stops []func()
+}
+
+func newPace(turn time.Duration) *pace {
+	p := &pace{}
+	for _, r := range rows.Pace() {
+		loop, stop := r.Start()
+		l := newTimedLoop(loop, turn)
+		l.unit = r.Published
+		p.loops = append(p.loops, l)
+		p.stops = append(p.stops, stop)
+	}
+	return p
+}
+
+func (p *pace) stop() {
+	for _, stop := range p.stops {
+		stop()
+	}
+}
+
+// now is how many times as long as published the loops take: the geometric mean.
+func (p *pace) now() float64 {
+	sum := 0.0
+	for _, l := range p.loops {
+		sum += math.Log(l.once())
+	}
+	return math.Exp(sum / float64(len(p.loops)))
+}
+
+// timedLoop is a loop with the number of operations of a turn.
+type timedLoop struct {
+	loop    func(n int)
+	n       int
+	unit    float64 // ns
+	garbage bool    // that it leaves some
+}
+
+const (
+	// cycles of the collector are what a turn of a loop that makes garbage has at
+	// least; the smallest heap is collected every cycleBytes.
+	cycles     = 2
+	cycleBytes = 4 << 20
+)
+
+// newTimedLoop finds out how many operations take a turn of that length. A loop
+// that makes garbage has a longer one, so that every turn has its share of the
+// collector's work.
+func newTimedLoop(loop func(n int), turn time.Duration) timedLoop {
+	n := max(1, int(float64(turn.Nanoseconds())/rows.Measure(loop, turn)))
+	// Less than a byte each is what the runtime leaves, not the loop.
+	if perOp := float64(collected(loop, n).bytes) / float64(n); perOp >= 1 {
+		return timedLoop{loop, max(n, int(cycles*cycleBytes/perOp)), 1, true}
+	}
+	return timedLoop{loop, n, 1, false}
+}
+
+// once is what an operation takes in one turn, in units of the loop.
+func (l *timedLoop) once() float64 {
+	start := time.Now()
+	l.loop(l.n)
+	return float64(time.Since(start).Nanoseconds()) / (float64(l.n) * l.unit)
+}
+
+// collect ends what a turn left the collector to do, which is not for the next
+// loop to wait for.
+func (l *timedLoop) collect() {
+	if l.garbage {
+		runtime.GC()
+	}
+}
