@@ -51,9 +51,9 @@ func (s Spread) over(v float64) Spread { return Spread{s.Low / v, s.Median / v, 
 const quietShare = 8
 
 // Rows visits all rows, one after the other, visits times. At each visit a row is
-// started anew and has so many turns, short ones, each between two looks at the pace
-// of the machine. What counts are the quiet turns: the share of them in which the
-// pace was fastest at both ends.
+// started anew and has so many turns, short ones, each between two looks at the
+// pace of the machine; a third as many if it makes garbage. What counts are the
+// quiet turns: the share of them in which the pace was fastest at both ends.
 //
 // The reason is that a virtual processor has two paces, alone on its core and
 // beside another one, which change within milliseconds. Beside another one, a loop
@@ -62,9 +62,9 @@ const quietShare = 8
 // reference tells when it is so. The choice does not look at the row; as far as it
 // prefers turns in which the pace seems fast by chance, it is against the row.
 //
-// The collector works on another processor, and when others have that one, a row
-// that makes garbage waits for it. So of its quiet turns the faster half count, as
-// they do of the reference that makes garbage.
+// The collector works on another processor. When others have that one, a row that
+// makes garbage waits for it, which no look at the pace can see; so of the quiet
+// turns of such a row the faster half count.
 func Rows(ctx context.Context, all []rows.Row, visits, turns int, turn time.Duration) ([]Timed, error) {
 	taken := make([][]turnTaken, len(all))
 	p := newPace(turn / 4)
@@ -108,6 +108,9 @@ func visit(row rows.Row, p *pace, turns int, turn time.Duration) []turnTaken {
 		var stop func()
 		beside, stop = start(row.Beside)
 		defer stop()
+	}
+	if loop.garbage {
+		turns = max(1, turns/3) // which are longer
 	}
 	runtime.GC() // what came before is not for this row to collect
 	taken := make([]turnTaken, turns)

@@ -41,7 +41,7 @@ type effort struct {
 }
 
 var (
-	thorough = effort{passes: 7, turn: 30 * time.Millisecond, ops: 1_000_000, shortTurns: 25}
+	thorough = effort{passes: 7, turn: 30 * time.Millisecond, ops: 1_000_000, shortTurns: 45}
 	quick    = effort{passes: 1, turn: 100 * time.Microsecond, ops: 5_000, shortTurns: 1}
 )
 
