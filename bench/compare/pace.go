@@ -54,6 +54,10 @@ const (
 	// least; the smallest heap is collected every cycleBytes.
 	cycles     = 2
 	cycleBytes = 4 << 20
+
+	// A loop makes garbage if it leaves more than this in a turn: less may be what
+	// it keeps, and would have the collector run once in many turns.
+	leastGarbage = cycleBytes / 64
 )
 
 // newTimedLoop finds out how many operations take a turn of that length. A loop
@@ -61,9 +65,8 @@ const (
 // collector's work.
 func newTimedLoop(loop func(n int), turn time.Duration) timedLoop {
 	n := max(1, int(float64(turn.Nanoseconds())/rows.Measure(loop, turn)))
-	// Less than a byte each is what the runtime leaves, not the loop.
-	if perOp := float64(collected(loop, n).bytes) / float64(n); perOp >= 1 {
-		return timedLoop{loop, max(n, int(cycles*cycleBytes/perOp)), 1, true}
+	if left := collected(loop, n).bytes; left > leastGarbage {
+		return timedLoop{loop, max(n, int(cycles*cycleBytes*uint64(n)/left)), 1, true}
 	}
 	return timedLoop{loop, n, 1, false}
 }
