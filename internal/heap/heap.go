@@ -3,7 +3,6 @@ package heap
 import (
 	"fmt"
 	"math"
-	"math/bits"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -60,28 +59,25 @@ type Heap struct {
 	closed              bool
 	chunks              []*chunk
 	fits                tourney
-	last                *chunk                   // the one that placed the last block; fits does not know what it has
-	mapped              int                      // bytes of all chunks
-	peak                int                      // most of mapped
-	nchunks             int                      // chunks
-	nempty              int                      // of them, without a block
-	nspans              int                      // spans in all of them
-	low                 int                      // least of nempty in this period of the clock
-	period              uint                     // number of it
-	high                int                      // most bytes live when there was no room, fading
-	ticked, tickedFreed uint64                   // the totals at the last tick
-	reclaimed           uint64                   // malloced at the last reclaim
-	solo                int                      // blocks of up to maxSlot placed before the heap is shared out
-	spare               *[kinds]*span            // lists of spans that are placed nowhere; nil before the heap is shared out
-	parted              [classes - small]bool    // classes that are to be cut from strips, as each shard learns under mu
-	dry                 int                      // blocks to place before the next try to find a place for a strip
-	wait                *[classes - small]uint32 // blocks to place one by one before the next span of a class above maxSmall
-	lent                *chunk                   // where the last Borrow is that no slot serves; until the next block is placed
-	dead                [][]byte                 // mappings that unlock gives back
-	stuck               [][]byte                 // mappings that the source would not take back, for another try
-	leave               int                      // bytes of both, which still count towards the limit
-	coming              int                      // bytes that are being mapped, which count towards it, too
-	maps                *mappings                // all of them
+	last                *chunk    // the one that placed the last block; fits does not know what it has
+	mapped              int       // bytes of all chunks
+	peak                int       // most of mapped
+	nchunks             int       // chunks
+	nempty              int       // of them, without a block
+	nspans              int       // spans in all of them
+	low                 int       // least of nempty in this period of the clock
+	period              uint      // number of it
+	high                int       // most bytes live when there was no room, fading
+	ticked, tickedFreed uint64    // the totals at the last tick
+	reclaimed           uint64    // malloced at the last reclaim
+	*sharing                      // nil before the heap is shared out
+	solo                int       // blocks of up to maxSlot placed before the heap is shared out
+	lent                *chunk    // where the last Borrow is that no slot serves; until the next block is placed
+	dead                [][]byte  // mappings that unlock gives back
+	stuck               [][]byte  // mappings that the source would not take back, for another try
+	leave               int       // bytes of both, which still count towards the limit
+	coming              int       // bytes that are being mapped, which count towards it, too
+	maps                *mappings // all of them
 
 	// Bytes requested and given back under mu: large blocks, and small ones
 	// before the heap is shared out.
@@ -340,58 +336,3 @@ func (h *Heap) borrowSlow(n int) []byte {
 	_ = h.unlock(nil)
 	return c.mem[off : off+n : off+n]
 }
-
-// shareOut decides whether small blocks come from spans, and prepares for it.
-// A heap with few small blocks places them in its chunks: it may be one of
-// thousands, and spans take 32 KiB for each class.
-func (h *Heap) shareOut() bool {
-	const enough = 1024 // blocks
-	if h.set.Load() != nil {
-		return true
-	}
-	h.solo++
-	if !h.cfg.Spans || h.solo < enough {
-		return false
-	}
-	if h.spare == nil {
-		h.spare = new([kinds]*span)
-		h.wait = new([classes - small]uint32)
-		for i := range h.wait {
-			h.wait[i] = firstWait
-		}
-	}
-	set := make(shardSet, shardCount())
-	for i := range set {
-		set[i] = noShard
-	}
-	h.set.Store(&set)
-	h.publish(h.set.Load())
-	return true
-}
-
-// pinLocked is pin for the holder of mu in a heap that is shared out; it makes
-// the shard if the P has none yet.
-func (h *Heap) pinLocked() *shard {
-	for again := false; ; again = true {
-		if s := h.pin(); s != noShard {
-			return s
-		}
-		unpin(noShard)
-		id := pinIndex()
-		set := append(shardSet(nil), *h.set.Load()...)
-		for len(set) <= id {
-			set = append(set, noShard)
-		}
-		for i := range set {
-			// One more round means that pin looks elsewhere than pinIndex said,
-			// and will again. Then every place gets a shard.
-			if set[i] == noShard && (i == id || again) {
-				set[i] = newShard()
-			}
-		}
-		h.set.Store(&set)
-		h.publish(h.set.Load())
-	}
-}
-
-func trailingZeros(x uint32) int { return bits.TrailingZeros32(x) }

@@ -321,6 +321,7 @@ func (h *Heap) reset() error {
 	err := h.guardReset()
 	h.pause()
 	if h.set.Load() != nil {
+		h.dry = 0
 		for _, s := range *h.set.Load() {
 			if s != noShard {
 				s.drain() // a span that serves anew must not count as announced
@@ -332,7 +333,7 @@ func (h *Heap) reset() error {
 	}
 	h.freed = h.malloced
 	h.set.Store(nil)
-	h.solo, h.dry = 0, 0
+	h.solo = 0
 	h.resume()
 	h.dead, h.stuck = append(h.dead, h.stuck...), nil
 	for _, c := range h.chunks {

@@ -1,6 +1,7 @@
 package heap
 
 import (
+	"math/bits"
 	"sync/atomic"
 	"unsafe"
 )
@@ -184,8 +185,8 @@ func (s *shard) collect(sp *span) {
 		if atomic.LoadUint32(&sp.bits[w]) == 0 {
 			continue
 		}
-		for bits := atomic.SwapUint32(&sp.bits[w], 0); bits != 0; bits &= bits - 1 {
-			i := uint32(w*32 + trailingZeros(bits))
+		for set := atomic.SwapUint32(&sp.bits[w], 0); set != 0; set &= set - 1 {
+			i := uint32(w*32 + bits.TrailingZeros32(set))
 			if atomic.LoadUint32(&sp.recs[i])&stateMask != stateQueue {
 				s.raced++
 				continue

@@ -154,8 +154,8 @@ func disturb(t *testing.T, heaps []*Heap) (stop func()) {
 func (h *Heap) hurry() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.dry = 0
-	if h.wait != nil {
+	if h.sharing != nil {
+		h.dry = 0
 		for i := range h.wait {
 			h.wait[i] = min(h.wait[i], 10)
 		}

@@ -162,7 +162,7 @@ func (h *Heap) verifyStacks(spans map[*span]bool) error {
 			return err
 		}
 	}
-	if h.spare == nil {
+	if h.sharing == nil {
 		return nil
 	}
 	for _, sp := range h.spare {

@@ -1,0 +1,61 @@
+package heap
+
+// sharing is what a heap needs besides that is shared out. Under mu.
+type sharing struct {
+	spare  [kinds]*span            // lists of spans that are placed nowhere
+	wait   [classes - small]uint32 // blocks to place one by one before the next span of a class above maxSmall
+	parted [classes - small]bool   // classes that are to be cut from strips, as each shard learns under mu
+	dry    int                     // blocks to place before the next try to find a place for a strip
+}
+
+// shareOut decides whether small blocks come from spans, and prepares for it.
+// A heap with few small blocks places them in its chunks: it may be one of
+// thousands, and spans take 32 KiB for each class.
+func (h *Heap) shareOut() bool {
+	const enough = 1024 // blocks
+	if h.set.Load() != nil {
+		return true
+	}
+	h.solo++
+	if !h.cfg.Spans || h.solo < enough {
+		return false
+	}
+	if h.sharing == nil {
+		h.sharing = new(sharing)
+		for i := range h.wait {
+			h.wait[i] = firstWait
+		}
+	}
+	set := make(shardSet, shardCount())
+	for i := range set {
+		set[i] = noShard
+	}
+	h.set.Store(&set)
+	h.publish(h.set.Load())
+	return true
+}
+
+// pinLocked is pin for the holder of mu in a heap that is shared out; it makes
+// the shard if the P has none yet.
+func (h *Heap) pinLocked() *shard {
+	for again := false; ; again = true {
+		if s := h.pin(); s != noShard {
+			return s
+		}
+		unpin(noShard)
+		id := pinIndex()
+		set := append(shardSet(nil), *h.set.Load()...)
+		for len(set) <= id {
+			set = append(set, noShard)
+		}
+		for i := range set {
+			// One more round means that pin looks elsewhere than pinIndex said,
+			// and will again. Then every place gets a shard.
+			if set[i] == noShard && (i == id || again) {
+				set[i] = newShard()
+			}
+		}
+		h.set.Store(&set)
+		h.publish(h.set.Load())
+	}
+}
