@@ -15,16 +15,16 @@ import (
 // Any goroutine may call any method at any time, and may free what another has
 // allocated; only Recycle and Close must come after all other use. Blocks
 // of up to 64 KiB come from caches per processor without a lock or an atomic
-// instruction, see the package comment of internal/heap.
+// instruction, and go back there, see the package comment of internal/heap.
 //
 // Memory is owned from Malloc to Free. Free takes a block or any part of one,
 // in any order, to the byte. A free of what is not live is refused: Free
 // returns false, nothing changes, the event is counted and reported to
-// [WithMisuse]. What is freed in parts is reusable at once in blocks above
-// 4 KiB, except for less than 64 bytes at each end of a freed range. So is the end
-// of a block of up to 32 KiB that is cut off before the next one is allocated;
-// later it may have to wait until the blocks beside it are freed. A block of up to
-// 4 KiB comes back as a whole with its last byte.
+// [WithMisuse]. The end of a block of up to 32 KiB that is cut off before the next
+// one is allocated is reusable at once, as is any part of a larger block, except
+// for less than 64 bytes at each end of the range. Other parts of a block are
+// reusable when its last byte is freed; of one above 4 KiB also before the
+// allocator grows, if little is left of it and of those beside it.
 //
 // A nil *ScalableMemoryAllocator is valid: it allocates from the Go heap and
 // frees nothing.
@@ -98,9 +98,9 @@ const maxAlign = 4096
 // returns true. It returns true and does nothing for an empty b, which needs no
 // Free. It returns false and changes nothing if any byte of b is not live
 // memory of this allocator, and for every b if a is nil. O(1) with the default
-// placement; never allocates for a whole block. A part of a block of 4 to 64 KiB
-// may keep the allocator's other users waiting for some ten microseconds, once
-// for each run of such blocks; where only ends are freed, hardly ever.
+// placement; never allocates for a whole block. The first part of a block of 4 to
+// 64 KiB, after a run of such blocks that were freed whole, may keep the
+// allocator's other users waiting for some ten microseconds.
 func (a *ScalableMemoryAllocator) Free(b []byte) bool { return a.engine().Free(b) }
 
 // FreeRest frees all of *b behind its first keep bytes and shortens *b, and
