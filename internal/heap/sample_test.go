@@ -185,6 +185,14 @@ func TestSampleOffered(t *testing.T) {
 			t.Errorf("%d blocks of %d bytes sampled, want about %d", got, n, want)
 		}
 	}
+	// TryMalloc goes the slow way each time, and takes no slots but its own.
+	before := h.Stats().Sampled
+	for range 10_000 {
+		mustFree(t, h, mustMalloc(t, h, 64))
+	}
+	if got := h.Stats().Sampled - before; got > 10_000/rate {
+		t.Errorf("%d of 10000 blocks sampled, at most %d were asked for", got, 10_000/rate)
+	}
 }
 
 // TestSampleAtRest: the blocks that follow a pause are offered, and wake the clock.
