@@ -121,7 +121,6 @@ func (h *Heap) arm() {
 	}
 	h.ticking.Store(true)
 	h.low = h.nempty
-	h.period++
 	time.AfterFunc(tickPeriod, h.tick)
 }
 
@@ -156,7 +155,8 @@ func (h *Heap) tick() {
 			h.reclaim()
 		}
 		dropped := h.dropEmpty(low, true)
-		if !quiet || dropped > 0 || h.nempty > min(low, 1) || held {
+		h.period++
+		if !quiet || dropped > 0 || h.nempty > 1 || held {
 			h.arm()
 		}
 		if h.sampler != nil {
