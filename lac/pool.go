@@ -27,8 +27,9 @@ const (
 //
 //	Get: own seat -> own shard: arena released last, idle cores, handles sent home -> shared list -> new core
 //
-// A few goroutines have a seat, and there a core that nobody else uses. Each processor has a shard with a few idle cores, reached without a lock;
-// the rest of the idle cores and the idle chunks are shared under locks.
+// A few goroutines have a seat, and there a core that nobody else uses. Each
+// processor has a shard with a few idle cores, reached without a lock; the rest
+// of the idle cores and the idle chunks are shared under locks.
 type AllocatorPool struct {
 	name      string
 	logger    Logger
@@ -110,7 +111,7 @@ func NewPool(name string, opts ...Option) *AllocatorPool {
 		idleCap:   max(s.lacCap, 0),
 	}
 	p.store.bins = map[uintptr]*bin{}
-	p.store.limit = uintptr(min(int64(max(s.maxIdle, s.chunks, 0))*int64(p.chunkSize), maxAlloc))
+	p.store.limit = min(uintptr(max(s.maxIdle, s.chunks, 0)), maxAlloc/p.chunkSize) * p.chunkSize
 	p.store.bin(p.chunkSize).keep = max(s.chunks, 0)
 	for range s.chunks {
 		p.store.created++
