@@ -69,13 +69,17 @@ func (c chunk) own(by *core) {
 // used may be anything. The caller owns the chunk alone.
 func wipe(base unsafe.Pointer, used uintptr) {
 	if used <= header+smallWipe {
-		// Safety: every chunk has minChunkSize bytes; a few more stores cost less
-		// than a call.
-		*(*[smallWipe / word]uint64)(unsafe.Add(base, header)) = [smallWipe / word]uint64{}
-	} else {
-		// Safety: header <= used <= size, all inside the chunk.
-		clear(unsafe.Slice((*byte)(unsafe.Add(base, header)), used-header))
+		wipeSmall(base)
+		return
 	}
+	// Safety: header <= used <= size, all inside the chunk.
+	clear(unsafe.Slice((*byte)(unsafe.Add(base, header)), used-header))
+}
+
+// wipeSmall is wipe of what may be few bytes: some more stores cost less than a call.
+func wipeSmall(base unsafe.Pointer) {
+	// Safety: every chunk has minChunkSize bytes.
+	*(*[smallWipe / word]uint64)(unsafe.Add(base, header)) = [smallWipe / word]uint64{}
 }
 
 // zero clears n bytes that the caller owns.

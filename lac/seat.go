@@ -21,6 +21,8 @@ type seat struct {
 }
 
 // turn returns the handle lent last, and the next one.
+//
+//go:nosplit
 func (s *seat) turn() (last, next *Allocator) {
 	return &s.slab[s.count%slabLen], &s.slab[(s.count+1)%slabLen]
 }
