@@ -118,9 +118,7 @@ func TestSizes(t *testing.T) {
 // Texts of every short length come out whole, and touch no neighbour.
 func TestStrings(t *testing.T) {
 	const text = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-	eachMode(t, func(t *testing.T, p *AllocatorPool) {
-		ac := p.Get()
-		defer ac.Release()
+	check := func(t *testing.T, ac *Allocator) {
 		var all [len(text) + 1]*string
 		for n := range all {
 			all[n] = ac.String(text[len(text)-n:])
@@ -133,7 +131,16 @@ func TestStrings(t *testing.T) {
 				t.Errorf("%d bytes: %q", n, *s)
 			}
 		}
+	}
+	eachMode(t, func(t *testing.T, p *AllocatorPool) {
+		ac := p.Get()
+		defer ac.Release()
+		check(t, ac)
+		ac.IncRef()
+		defer ac.DecRef()
+		check(t, ac)
 	})
+	check(t, nil)
 }
 
 // Goroutines share an arena by IncRef, and each checks what it wrote.

@@ -21,8 +21,8 @@ type slowFunc = func(*Allocator) unsafe.Pointer
 // alloc hands out n bytes of the window, or what out finds: the whole of the
 // fast path. n is a positive multiple of word and at most maxAlloc. The way out,
 // which is always elsewhere, is a parameter because the compiler counts the call
-// of a parameter as a third of another call, and so inlines New and the scalars
-// down to the compare and the add.
+// of a parameter as a third of another call: so it inlines New and the scalars, and
+// then, knowing what is called, elsewhere as well.
 func alloc(ac *Allocator, n uintptr, out func(*Allocator, uintptr, slowFunc) unsafe.Pointer, slow slowFunc) unsafe.Pointer {
 	if ac != nil && ac.off+n <= ac.end {
 		ac.off += n
@@ -38,9 +38,22 @@ func none(*Allocator) unsafe.Pointer { return nil }
 
 // put allocates a T of at most a word that holds v.
 func put[T any](ac *Allocator, v T, slow slowFunc) *T {
-	p := (*T)(alloc(ac, word, flat, slow))
+	p := (*T)(alloc(ac, word, elsewhere, slow))
 	*p = v
 	return p
+}
+
+// newFlat is newSlow for the types of put, which need no slab in a scanned arena.
+//
+//go:noinline
+func newFlat[T any](ac *Allocator) unsafe.Pointer {
+	if ac == nil {
+		return unsafe.Pointer(new(T))
+	}
+	if p := ac.flat(word); p != nil {
+		return p
+	}
+	return newSlow[T](ac)
 }
 
 // New allocates a T. The result is zeroed, aligned to 8 bytes and valid until
@@ -51,8 +64,7 @@ func New[T any](ac *Allocator) *T {
 		if ac == nil {
 			return unsafe.Pointer(new(T))
 		}
-		// No more than this: the compiler inlines nothing into a literal that it
-		// copies with New.
+		// No more than this, which is copied to wherever New is called.
 		return newSlow[T](ac)
 	}))
 }
@@ -236,7 +248,11 @@ func (ac *Allocator) NewString(v string) string {
 	if ac == nil || len(v) == 0 {
 		return v
 	}
-	p := (*byte)(alloc(ac, roundUp(uintptr(len(v))), flat, none))
+	n := roundUp(uintptr(len(v)))
+	p := (*byte)(alloc(ac, n, elsewhere, none))
+	if p == nil {
+		p = (*byte)(ac.flat(n))
+	}
 	if p == nil {
 		p = unsafe.SliceData(NewSlice[byte](ac, len(v), len(v)))
 	}
@@ -245,49 +261,58 @@ func (ac *Allocator) NewString(v string) string {
 	return unsafe.String(p, len(v))
 }
 
-// stringFront is the size of a string's header in front of its bytes.
-const stringFront = (unsafe.Sizeof("") + word - 1) &^ (word - 1)
+const (
+	// stringFront is the size of a string's header in front of its bytes.
+	stringFront = (unsafe.Sizeof("") + word - 1) &^ (word - 1)
+	// shortText is the longest text that String copies itself, in bytes.
+	shortText = 16
+)
 
 // String returns a pointer to a copy of v, both in the arena. O(len(v)).
 func (ac *Allocator) String(v string) *string {
 	n := len(v)
-	size := stringFront + roundUp(uintptr(n))
 	// No string is so long that the sum overflows.
-	if ac == nil || ac.off+size > ac.end {
+	size := stringFront + roundUp(uintptr(n))
+	if n > shortText {
 		return ac.stringSlow(v, size)
 	}
-	// This is alloc without a way out in the middle: nothing has to outlive a call,
-	// so nothing is put on the stack. Safety: as in alloc; the bytes of v follow the
-	// header.
-	s := (*string)(unsafe.Add(ac.base, ac.off))
-	ac.off += size
-	to, from := unsafe.Add(unsafe.Pointer(s), stringFront), unsafe.Pointer(unsafe.StringData(v))
 	// The texts of most fields are short, and calling for the copy takes as long as
 	// the rest: two words that may overlap are up to 16 bytes.
+	p := alloc(ac, size, elsewhere, none)
+	if p == nil {
+		return ac.stringSlow(v, size)
+	}
+	s := (*stringHeader)(p)
+	// Safety: the bytes of v follow the header.
+	to, from := unsafe.Add(p, stringFront), unsafe.Pointer(unsafe.StringData(v))
 	switch {
-	case n > 16:
-		copy(unsafe.Slice((*byte)(to), n), v)
 	case n >= 8:
 		copyEnds[uint64](to, from, n)
 	case n >= 4:
 		copyEnds[uint32](to, from, n)
 	case n > 0:
 		copyEnds[uint8](to, from, n)
-		*(*byte)(unsafe.Add(to, n/2)) = v[n/2]
+		*(*byte)(unsafe.Add(to, n/2)) = *(*byte)(unsafe.Add(from, n/2))
 	default:
-		return s
+		return (*string)(p)
 	}
-	// Safety: as in NewString.
-	*s = unsafe.String((*byte)(to), n)
-	return s
+	s.data, s.len = to, n
+	return (*string)(p)
 }
 
-// stringSlow serves String when the window has no room for size bytes.
+// stringHeader is a string as runtime assumption 7 has it.
+type stringHeader struct {
+	data unsafe.Pointer
+	len  int
+}
+
+// stringSlow is String of longer texts, and serves it when the window has no room
+// for size bytes.
 //
 //go:noinline
 func (ac *Allocator) stringSlow(v string, size uintptr) *string {
 	if len(v) <= maxAlloc {
-		p := ac.shared(size)
+		p := alloc(ac, size, elsewhere, none)
 		if p == nil {
 			p = ac.more(size)
 		}
@@ -317,25 +342,25 @@ func copyEnds[W uint64 | uint32 | uint8](to, from unsafe.Pointer, n int) {
 // copy of v in the arena, valid until it is released. O(1).
 
 // Bool allocates a bool. O(1).
-func (ac *Allocator) Bool(v bool) *bool { return put(ac, v, newSlow[bool]) }
+func (ac *Allocator) Bool(v bool) *bool { return put(ac, v, newFlat[bool]) }
 
 // Int allocates an int. O(1).
-func (ac *Allocator) Int(v int) *int { return put(ac, v, newSlow[int]) }
+func (ac *Allocator) Int(v int) *int { return put(ac, v, newFlat[int]) }
 
 // Int32 allocates an int32. O(1).
-func (ac *Allocator) Int32(v int32) *int32 { return put(ac, v, newSlow[int32]) }
+func (ac *Allocator) Int32(v int32) *int32 { return put(ac, v, newFlat[int32]) }
 
 // Uint32 allocates a uint32. O(1).
-func (ac *Allocator) Uint32(v uint32) *uint32 { return put(ac, v, newSlow[uint32]) }
+func (ac *Allocator) Uint32(v uint32) *uint32 { return put(ac, v, newFlat[uint32]) }
 
 // Int64 allocates an int64. O(1).
-func (ac *Allocator) Int64(v int64) *int64 { return put(ac, v, newSlow[int64]) }
+func (ac *Allocator) Int64(v int64) *int64 { return put(ac, v, newFlat[int64]) }
 
 // Uint64 allocates a uint64. O(1).
-func (ac *Allocator) Uint64(v uint64) *uint64 { return put(ac, v, newSlow[uint64]) }
+func (ac *Allocator) Uint64(v uint64) *uint64 { return put(ac, v, newFlat[uint64]) }
 
 // Float32 allocates a float32. O(1).
-func (ac *Allocator) Float32(v float32) *float32 { return put(ac, v, newSlow[float32]) }
+func (ac *Allocator) Float32(v float32) *float32 { return put(ac, v, newFlat[float32]) }
 
 // Float64 allocates a float64. O(1).
-func (ac *Allocator) Float64(v float64) *float64 { return put(ac, v, newSlow[float64]) }
+func (ac *Allocator) Float64(v float64) *float64 { return put(ac, v, newFlat[float64]) }

@@ -68,19 +68,13 @@ func (t *typedSpace) bump(id unsafe.Pointer) unsafe.Pointer {
 	return nil
 }
 
-// flat is elsewhere for types without pointers, which need no slab.
-//
-//go:nosplit
-func flat(ac *Allocator, n uintptr, slow slowFunc) unsafe.Pointer {
-	if p := ac.shared(n); p != nil {
-		return p
-	}
+// flat hands out n bytes for types without pointers, which need no slab, if one
+// handle works on a scanned arena and there is room, else nil.
+func (ac *Allocator) flat(n uintptr) unsafe.Pointer {
 	if ac != nil && ac.alone() != nil {
-		if p := ac.core.cur.bump(n); p != nil {
-			return p
-		}
+		return ac.core.cur.bump(n)
 	}
-	return slow(ac)
+	return nil
 }
 
 // slabOf returns the slab of T, made at the first use. The caller has the core

@@ -24,11 +24,14 @@ const (
 	cacheLine       = 64
 )
 
-// slot is the window of one stack block.
+// slot is the window of one stack block. It is handed out from its end, which
+// takes one load less than from its start.
 type slot struct {
-	key    uintptr // stack block, 0 when free; written once, under the core's lock
-	window window
-	_      [cacheLine - 4*unsafe.Sizeof(uintptr(0))]byte
+	key  uintptr        // stack block, 0 when free; written once, under the core's lock
+	base unsafe.Pointer // of the window
+	left uintptr        // how many bytes at base are free, all of them zero
+	size uintptr        // of the window, in bytes
+	_    [cacheLine - 4*unsafe.Sizeof(uintptr(0))]byte
 }
 
 // table files windows by stack block. Slots are claimed under the core's lock
@@ -47,74 +50,64 @@ func (t *table) reset() {
 	t.taken = t.taken[:0]
 }
 
-// find returns the slot of a stack block, or a free slot, or nil.
-func (t *table) find(key uintptr) *slot {
+// find returns the slot of a stack block, or a free slot, or nil. It is marked, as
+// fill is, because a call that may move the stack would invalidate the block.
+//
+//go:nosplit
+func (t *table) find(block uintptr) *slot {
 	for i := range uintptr(tableProbes) {
-		s := &t.slots[(key+i)%tableSlots]
-		if k := atomic.LoadUintptr(&s.key); k == key || k == 0 {
+		s := &t.slots[(block+i)%tableSlots]
+		if k := atomic.LoadUintptr(&s.key); k == block || k == 0 {
 			return s
 		}
 	}
 	return nil
 }
 
-// bump hands out n bytes of the window filed under the stack block of the
-// caller, or nil. It is to be inlined, and no call happens between the look at
-// the key and the store, so the stack stays put.
-//
-//go:nocheckptr
-func (t *table) bump(n uintptr) unsafe.Pointer {
-	var mark byte
-	key := uintptr(unsafe.Pointer(&mark)) >> stackBlockShift
-	s := &t.slots[key%tableSlots]
-	if off := s.window.off; atomic.LoadUintptr(&s.key) == key && off+n <= s.window.end {
-		s.window.off = off + n
-		// Safety: as in alloc.
-		return unsafe.Add(s.window.base, off)
-	}
-	return nil
-}
-
-// shared hands out n bytes of the goroutine's window if the handle is shared, else
-// nil. It is to be inlined.
-//
-//go:nocheckptr
-func (ac *Allocator) shared(n uintptr) unsafe.Pointer {
-	if ac != nil && ac.table != nil {
-		return ac.table.bump(n)
-	}
-	return nil
-}
-
-// elsewhere serves alloc when the window of the handle could not.
+// fill makes w the window of the slot and hands out n bytes of it, which it has.
 //
 //go:nosplit
+func (s *slot) fill(w window, n uintptr) unsafe.Pointer {
+	s.base, s.left, s.size = w.base, w.end-n, w.end
+	// Safety: as in alloc.
+	return unsafe.Add(s.base, s.left)
+}
+
+// elsewhere serves alloc when the window of the handle could not: from that of the
+// goroutine if the handle is shared, else the slow way. It is inlined with alloc
+// into the code of the user, and all but fills the compiler's budget. No call
+// happens between the look at the key and the store, so the stack stays put. The
+// key is loaded plainly: if it is that of this block, the goroutines of this block
+// have stored it.
+//
 //go:nocheckptr
 func elsewhere(ac *Allocator, n uintptr, slow slowFunc) unsafe.Pointer {
-	if p := ac.shared(n); p != nil {
-		return p
+	var mark byte
+	if ac != nil && ac.table != nil {
+		block := uintptr(unsafe.Pointer(&mark)) >> stackBlockShift
+		s := &ac.table.slots[block%tableSlots]
+		if s.key == block && s.left >= n {
+			s.left -= n
+			// Safety: as in alloc.
+			return unsafe.Add(s.base, s.left)
+		}
 	}
 	return slow(ac)
 }
 
-// allocShared hands out n zero bytes to one of several goroutines.
+// allocShared hands out n zero bytes to one of several goroutines, whose window
+// may be where elsewhere does not look.
 //
 //go:nocheckptr
 func (c *core) allocShared(t *table, n uintptr) unsafe.Pointer {
-	if p := t.bump(n); p != nil {
-		return p
-	}
 	var mark byte
-	key := uintptr(unsafe.Pointer(&mark)) >> stackBlockShift
-	if s := t.find(key); s != nil && atomic.LoadUintptr(&s.key) == key {
-		// As in bump: the stack may have moved before, but not from here on.
-		key = uintptr(unsafe.Pointer(&mark)) >> stackBlockShift
-		if off := s.window.off; s.key == key && s.window.end-off >= n {
-			s.window.off = off + n
-			return unsafe.Add(s.window.base, off)
-		}
+	block := uintptr(unsafe.Pointer(&mark)) >> stackBlockShift
+	if s := t.find(block); s != nil && s.key == block && s.left >= n {
+		s.left -= n
+		// Safety: as in alloc.
+		return unsafe.Add(s.base, s.left)
 	}
-	return c.refillShared(n, &mark)
+	return c.refillShared(t, n, &mark)
 }
 
 // refillShared gives the calling goroutine a new window, or n bytes directly.
@@ -122,37 +115,38 @@ func (c *core) allocShared(t *table, n uintptr) unsafe.Pointer {
 // caller will look.
 //
 //go:nocheckptr
-func (c *core) refillShared(n uintptr, mark *byte) unsafe.Pointer {
+func (c *core) refillShared(t *table, n uintptr, mark *byte) unsafe.Pointer {
 	g := c.granule() / 4 &^ (word - 1)
-	key := uintptr(unsafe.Pointer(mark)) >> stackBlockShift
 	var last unsafe.Pointer
-	if s := c.table.find(key); s != nil && atomic.LoadUintptr(&s.key) == key {
-		g, last = c.grow(g, s.window.end), s.window.base
+	block := uintptr(unsafe.Pointer(mark)) >> stackBlockShift
+	s := t.find(block)
+	if s != nil && s.key == block {
+		g, last = c.grow(g, s.size), s.base
 	}
-	if n > max(g, c.granule())/4 {
+	if s == nil || n > max(g, c.granule())/4 {
 		return c.takeShared(n)
 	}
 	w := c.carve(max(g, n), last)
-	p := w.bump(n)
-	if p == nil {
+	if w.room() < n {
 		return c.takeShared(n)
 	}
-	// The stack may have moved until here; nothing up to the store calls or moves it.
-	key = uintptr(unsafe.Pointer(mark)) >> stackBlockShift
-	if s := c.table.find(key); s != nil && atomic.LoadUintptr(&s.key) == key {
-		s.window = w
-		return p
+	// The stack may have moved until here, and another goroutine may have got the
+	// slot. Nothing from the block to fill moves it again.
+	block = uintptr(unsafe.Pointer(mark)) >> stackBlockShift
+	if s = t.find(block); s != nil && s.key == block {
+		return s.fill(w, n)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	// As above.
-	key = uintptr(unsafe.Pointer(mark)) >> stackBlockShift
-	if s := c.table.find(key); s != nil {
-		s.window = w
-		if s.key == 0 {
-			atomic.StoreUintptr(&s.key, key)
-			c.table.taken = append(c.table.taken, s)
-		}
+	block = uintptr(unsafe.Pointer(mark)) >> stackBlockShift
+	if s = t.find(block); s == nil {
+		return w.bump(n)
+	}
+	p := s.fill(w, n)
+	if s.key == 0 {
+		atomic.StoreUintptr(&s.key, block)
+		t.taken = append(t.taken, s)
 	}
 	return p
 }

@@ -9,8 +9,6 @@ type table struct{ _ byte }
 
 func (*table) reset() {}
 
-func (*Allocator) shared(uintptr) unsafe.Pointer { return nil }
-
 // elsewhere serves alloc when the window of the handle could not.
 func elsewhere(ac *Allocator, _ uintptr, slow slowFunc) unsafe.Pointer {
 	return slow(ac)
