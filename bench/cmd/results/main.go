@@ -37,11 +37,11 @@ type effort struct {
 	passes     int
 	turn       time.Duration
 	ops        int // of a load
-	shortTurns int // of a predecessors' row in a pass
+	shortTurns int // of a predecessors' row at a visit
 }
 
 var (
-	thorough = effort{passes: 7, turn: 30 * time.Millisecond, ops: 1_000_000, shortTurns: 45}
+	thorough = effort{passes: 7, turn: 30 * time.Millisecond, ops: 1_000_000, shortTurns: 25}
 	quick    = effort{passes: 1, turn: 100 * time.Microsecond, ops: 5_000, shortTurns: 1}
 )
 

@@ -159,7 +159,7 @@ func measureChecks(ctx context.Context, m *measurement) error {
 func measureRows(ctx context.Context, m *measurement) error {
 	all := slices.Concat(rows.References(), rows.All(), rows.Bounded())
 	// A turn is to have one pace of the machine from end to end.
-	timed, err := compare.Rows(ctx, all, m.passes, m.shortTurns, m.turn/50)
+	timed, err := compare.Rows(ctx, all, 2*m.passes, m.shortTurns, m.turn/50)
 	if err != nil {
 		return err
 	}
