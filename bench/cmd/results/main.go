@@ -4,7 +4,8 @@
 //
 //	go run ./cmd/results [-o RESULTS.md] [-quick] [-only traces,lac]
 //
-// It takes some minutes and wants the machine to itself. Built with
+// It takes some minutes and wants the machine to itself. It runs itself for each
+// section, so that none is measured beside what another one left. Built with
 // GOEXPERIMENT=arenas it measures Go's own arena too.
 package main
 
