@@ -36,11 +36,10 @@ func mustHoldNothing(t *testing.T, h *Heap) {
 // rounds returns a function that says whether there is one more: n at most, fewer
 // where two goroutines hardly ever run at the same time.
 func rounds(n int) (more func() bool) {
-	limit := time.Second
 	if testing.Short() {
-		n, limit = n/2, limit/2
+		n /= 2
 	}
-	end := time.Now().Add(limit)
+	end := time.Now().Add(2 * time.Second)
 	return func() bool {
 		n--
 		return n >= 0 && time.Now().Before(end)
@@ -202,6 +201,48 @@ func TestMeltBesideTheOwner(t *testing.T) {
 			s.check(t)
 			mustFree(t, h, s.b)
 		}
+		mustHoldNothing(t, h)
+	}
+}
+
+// TestFreesBesideTheDrain: what another P frees while the owner takes in what it
+// freed before is taken in the next time.
+func TestFreesBesideTheDrain(t *testing.T) {
+	for _, n := range []int{64, 2000} {
+		h, other := newHeap(1<<20), newHelper(t)
+		for range 1100 { // until it is shared out
+			mustFree(t, h, mustMalloc(t, h, n))
+		}
+		var theirs, mine [400][]byte
+		for i := range theirs {
+			theirs[i] = mustMalloc(t, h, n)
+		}
+		round := 0
+		for more := rounds(3000); more(); round++ {
+			ok := true
+			other.start(func() {
+				for _, b := range theirs {
+					ok = h.Free(b) && ok
+				}
+			})
+			for i := range mine { // more than is free, so this takes in what they free
+				mine[i] = h.Malloc(n)
+			}
+			for other.busy() {
+				runtime.Gosched()
+			}
+			if !ok {
+				t.Fatal("refused")
+			}
+			theirs, mine = mine, theirs
+			if round%20 == 0 {
+				mustVerify(t, h)
+			}
+		}
+		if s := h.Stats(); s.Backing > 4<<20 {
+			t.Errorf("%d bytes mapped after %d rounds of %d", s.Backing, round, len(mine)*n)
+		}
+		mustFree(t, h, theirs[:]...)
 		mustHoldNothing(t, h)
 	}
 }
