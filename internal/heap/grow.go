@@ -14,7 +14,7 @@ const (
 	chunkUnit = 64        // bytes: chunks are a multiple, so that granules fill them
 	minChunk  = 512 << 10 // unless there is less in all
 	maxChunk  = 4 << 20
-	ownChunk  = 256 << 10 // a block of this size gets a chunk of its own if none has room
+	ownChunk  = maxSpan + 1 // a block of this size gets a chunk of its own if none has room; a span never does
 )
 
 // takeGrown is take where there is no room: it makes some. One goroutine does at

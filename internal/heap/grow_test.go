@@ -243,3 +243,17 @@ func TestLargeChunkOfSpansGoes(t *testing.T) {
 		}
 	}
 }
+
+// TestSpansShareChunks: also the largest spans do not get a mapping each.
+func TestSpansShareChunks(t *testing.T) {
+	h := gatedHeap(&gated{}, 0)
+	for range 2000 {
+		mustMalloc(t, h, 60<<10)
+	}
+	if s := h.Stats(); s.Chunks > 100 || s.Backing > s.Live*11/10 {
+		t.Errorf("%+v", s)
+	}
+	if err := h.Verify(); err != nil {
+		t.Error(err)
+	}
+}

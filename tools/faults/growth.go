@@ -90,6 +90,7 @@ var heapFaults = []fault{
 	{name: "limit exceeded", file: "grow.go", from: "- h.mapped - h.guards", to: "- h.guards"},
 	{name: "what is on its way back not counted", file: "grow.go", from: " - h.leave", to: ""},
 	{name: "limit leaves no block as large as itself", file: "grow.go", from: "max(2*spanUnit, skip+n)", to: "2*spanUnit"},
+	{name: "a chunk for each of the largest spans", file: "grow.go", from: "= maxSpan + 1", to: "= maxSpan"},
 	{name: "all that have no room map", file: "grow.go", from: "\tif !h.growing.TryLock() {\n", to: "\tif false {\n"},
 	{name: "chunk of a heap that was closed meanwhile kept", file: "grow.go", from: "\tcase h.closed:\n", to: "\tcase false:\n"},
 	{name: "a source that panics keeps the lock", file: "grow.go", from: "if !returned {", to: "if false && returned {"},
