@@ -1,6 +1,7 @@
 package heap
 
 import (
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/gomem-go/gomem/offset"
@@ -24,12 +25,15 @@ type chunk struct {
 
 // table finds the chunk of an address: open addressing over the 1 MiB regions
 // of the address space, one entry for each region that a chunk reaches into.
-// It is immutable; adding or removing a chunk makes a new one.
+// Chunks are entered while others look; removing one makes a new table, and so
+// does entering one when a quarter of the entries is taken.
 type table struct {
 	shift   uint // 64 or 32 less log2 of the number of entries
+	taken   int  // of these
 	entries []entry
 }
 
+// entry is free as long as size is 0.
 type entry struct {
 	base, size uintptr
 	c          *chunk
@@ -51,41 +55,60 @@ func (t *table) hash(addr uintptr) int {
 func (t *table) find(addr uintptr) *entry {
 	for i := t.hash(addr); ; i++ {
 		e := &t.entries[i&(len(t.entries)-1)]
-		if addr-e.base < e.size {
-			return e
-		}
-		if e.size == 0 {
+		switch size := atomic.LoadUintptr(&e.size); {
+		case size == 0:
 			return nil
+		case addr-e.base < size:
+			return e
 		}
 	}
 }
 
+// newTable returns a table of the chunks, nil ones left out, with room for as
+// many again.
 func newTable(chunks []*chunk) *table {
-	regions := 0
-	each := func(visit func(c *chunk, first, last uintptr)) {
-		for _, c := range chunks {
-			if c != nil {
-				base := c.addr()
-				visit(c, base>>tableShift, (base+uintptr(len(c.mem))-1)>>tableShift)
-			}
-		}
+	taken := 0
+	for _, c := range chunks {
+		taken += c.regions()
 	}
-	each(func(_ *chunk, first, last uintptr) { regions += int(last - first + 1) })
 	bits := uint(1)
-	for 1<<bits < 4*regions {
+	for 1<<bits < 8*taken {
 		bits++
 	}
 	t := &table{shift: 64 - bits, entries: make([]entry, 1<<bits)}
-	each(func(c *chunk, first, last uintptr) {
-		for r := first; r <= last; r++ {
-			i := t.hash(r << tableShift)
-			for t.entries[i].size != 0 {
-				i = (i + 1) & (len(t.entries) - 1)
-			}
-			t.entries[i] = entry{base: c.addr(), size: uintptr(len(c.mem)), c: c}
+	for _, c := range chunks {
+		if c != nil {
+			t.enter(c)
 		}
-	})
+	}
 	return t
+}
+
+// room says whether c can be entered.
+func (t *table) room(c *chunk) bool { return t.taken+c.regions() <= len(t.entries)/4 }
+
+// enter enters c, for which there is room. Others may be looking.
+func (t *table) enter(c *chunk) {
+	base := c.addr()
+	for r := range c.regions() {
+		i := t.hash((base>>tableShift + uintptr(r)) << tableShift)
+		for t.entries[i].size != 0 {
+			i = (i + 1) & (len(t.entries) - 1)
+		}
+		e := &t.entries[i]
+		e.base, e.c = base, c
+		atomic.StoreUintptr(&e.size, uintptr(len(c.mem)))
+	}
+	t.taken += c.regions()
+}
+
+// regions is how many the chunk reaches into; none if c is nil.
+func (c *chunk) regions() int {
+	if c == nil {
+		return 0
+	}
+	base := c.addr()
+	return int((base+uintptr(len(c.mem))-1)>>tableShift - base>>tableShift + 1)
 }
 
 func (c *chunk) addr() uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(c.mem))) }

@@ -184,6 +184,10 @@ func (h *Heap) addChunk(mem []byte, n int) {
 	h.peak = max(h.peak, h.mapped)
 	h.nchunks++
 	h.nempty++
-	h.table.Store(newTable(h.chunks))
+	if t := h.table.Load(); t.room(c) {
+		t.enter(c)
+	} else {
+		h.table.Store(newTable(h.chunks))
+	}
 	h.watch(c)
 }

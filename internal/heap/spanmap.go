@@ -4,47 +4,40 @@ package heap
 // of the place's number alone; who asks checks that the span is the right one.
 // What it does not find is found in two steps: the region of the address space,
 // by open addressing, and the place in it. Spans are aligned to spanUnit, so no
-// two take the same place. A map is immutable but for the places and guesses; a
-// new region makes a new map.
+// two take the same place. A region is entered while others look; when a quarter of
+// the entries is taken a map twice as large takes its place.
 type spanMap struct {
 	mask    uintptr // number of entries of regions less one
+	taken   int     // of them
 	regions []region
-	guesses []ref[span] // a power of two, twice as many as places
+	guesses []ref[span] // a power of two, twice as many as places, at least
 }
 
+// region is an entry: free as long as there are no places.
 type region struct {
-	number uintptr // address >> regionShift
-	places *[regionSpans]ref[span]
+	number uintptr // address >> regionShift; of use where there are places
+	places ref[places]
 }
+
+type places [regionSpans]ref[span]
 
 const (
 	regionShift = 24 // 16 MiB
 	regionSpans = 1 << (regionShift - spanShift)
 )
 
-// noSpans is the map of a heap without spans. No region has the number of its
-// entries: it would lie at the end of the address space.
-var noSpans = newSpanMap(nil)
+// noSpans is the map of a heap without spans.
+var noSpans = newSpanMap(0)
 
-func newSpanMap(all []region) *spanMap {
+// newSpanMap returns a map without regions, with room for twice n.
+func newSpanMap(n int) *spanMap {
 	size := 2
-	for size < 4*len(all) {
+	for size < 8*n {
 		size *= 2
 	}
-	m := &spanMap{uintptr(size - 1), make([]region, size), make([]ref[span], size/2*regionSpans)}
+	m := &spanMap{uintptr(size - 1), 0, make([]region, size), make([]ref[span], size/2*regionSpans)}
 	for i := range m.guesses {
 		m.guesses[i].Store(exhausted)
-	}
-	for i := range m.regions {
-		m.regions[i].number = ^uintptr(0)
-	}
-	for _, r := range all {
-		*m.find(r.number) = r
-		for i := range r.places {
-			if sp := r.places[i].Load(); sp != nil {
-				m.guessed(r.number<<regionShift + uintptr(i)<<spanShift).Store(sp)
-			}
-		}
 	}
 	return m
 }
@@ -79,7 +72,7 @@ func (m *spanMap) remove(addr uintptr, sp *span) {
 func (m *spanMap) find(number uintptr) *region {
 	// Regions that follow each other get entries that do, without collision.
 	for i := number; ; i++ {
-		if r := &m.regions[i&m.mask]; r.number == number || r.places == nil {
+		if r := &m.regions[i&m.mask]; r.places.Load() == nil || r.number == number {
 			return r
 		}
 	}
@@ -87,29 +80,51 @@ func (m *spanMap) find(number uintptr) *region {
 
 // place returns the place of addr, nil if its region is unknown.
 func (m *spanMap) place(addr uintptr) *ref[span] {
-	r := m.find(addr >> regionShift)
-	if r.places == nil {
-		return nil
+	if p := m.find(addr >> regionShift).places.Load(); p != nil {
+		return &p[addr>>spanShift%regionSpans]
 	}
-	return &r.places[addr>>spanShift%regionSpans]
+	return nil
 }
 
-// with returns a map that also has the region of addr, without the regions
-// that hold no span any more.
+// with returns a map that also has the region of addr: m, or a larger one without
+// the regions that hold no span any more. Under mu; amortized O(1).
 func (m *spanMap) with(addr uintptr) *spanMap {
-	all := []region{{addr >> regionShift, new([regionSpans]ref[span])}}
-	for _, r := range m.regions {
-		if r.used() {
+	number := addr >> regionShift
+	if m.taken < len(m.regions)/4 {
+		m.enter(number, new(places))
+		return m
+	}
+	var all []*region
+	for i := range m.regions {
+		if r := &m.regions[i]; r.used() {
 			all = append(all, r)
 		}
 	}
-	return newSpanMap(all)
+	larger := newSpanMap(len(all) + 1)
+	for _, r := range all {
+		larger.enter(r.number, r.places.Load())
+	}
+	larger.enter(number, new(places))
+	return larger
+}
+
+// enter gives the region its places. Others may be looking.
+func (m *spanMap) enter(number uintptr, p *places) {
+	for i := range p {
+		if sp := p[i].Load(); sp != nil {
+			m.guessed(number<<regionShift + uintptr(i)<<spanShift).Store(sp)
+		}
+	}
+	r := m.find(number)
+	r.number = number
+	r.places.Store(p)
+	m.taken++
 }
 
 func (r *region) used() bool {
-	if r.places != nil {
-		for i := range r.places {
-			if r.places[i].Load() != nil {
+	if p := r.places.Load(); p != nil {
+		for i := range p {
+			if p[i].Load() != nil {
 				return true
 			}
 		}

@@ -9,13 +9,10 @@ import (
 func TestGuessShared(t *testing.T) {
 	// Two of them are a multiple of what the guesses reach apart.
 	far := []uintptr{1 << regionShift, 2 << regionShift, 1<<regionShift + 1<<30, 5 << regionShift}
-	spans, all := make([]*span, len(far)), make([]region, len(far))
+	spans, m := make([]*span, len(far)), newSpanMap(1) // there is room for two
 	for i, addr := range far {
 		spans[i] = newSpan(i)
-		all[i] = region{addr >> regionShift, new([regionSpans]ref[span])}
-	}
-	m := newSpanMap(all)
-	for i, addr := range far {
+		m = m.with(addr)
 		m.put(addr, spans[i])
 	}
 	if m.guessed(far[0]) != m.guessed(far[2]) {
@@ -33,9 +30,13 @@ func TestGuessShared(t *testing.T) {
 	if g := m.guess(far[0]); g != spans[2] {
 		t.Errorf("what was removed took the guess along: %v", g)
 	}
-	// A new map guesses anew, from what is left.
-	if g := m.with(7 << regionShift).guess(far[0]); g != spans[2] {
-		t.Errorf("the guess of a new map is %v", g)
+	// A larger map guesses anew, from what is left.
+	larger := m
+	for i := uintptr(100); larger == m; i++ {
+		larger = m.with(i << regionShift)
+	}
+	if g := larger.guess(far[0]); g != spans[2] {
+		t.Errorf("the guess of a larger map is %v", g)
 	}
 	m.remove(far[2], spans[2])
 	if g := m.guess(far[0]); g != exhausted {
@@ -76,5 +77,30 @@ func TestGuessWrong(t *testing.T) {
 	}
 	if err := h.Verify(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestMapsGrowSeldom: entering a region costs the same whatever there is.
+func TestMapsGrowSeldom(t *testing.T) {
+	m, maps := noSpans, 0
+	sp := newSpan(0)
+	for i := range uintptr(200) {
+		was := m
+		if m = m.with(i << regionShift); m != was {
+			maps++
+		}
+		m.put(i<<regionShift, sp)
+	}
+	if maps > 8 {
+		t.Errorf("%d maps for 200 regions", maps)
+	}
+	for i := range uintptr(201) {
+		place := m.place(i << regionShift)
+		if i < 200 && (place == nil || place.Load() != sp) || i == 200 && place != nil {
+			t.Errorf("region %d: %v", i, place)
+		}
+	}
+	if noSpans.taken != 0 {
+		t.Error("a region was entered into the map of heaps without spans")
 	}
 }
