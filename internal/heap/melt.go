@@ -34,20 +34,23 @@ func (h *Heap) direct(c int) bool {
 // nothing if the span is no span any more.
 func (h *Heap) melt(sp *span) {
 	h.mu.Lock()
-	if h.set.Load() == nil || sp.owner.Load() == nil {
-		_ = h.unlock(nil)
-		return
+	if h.set.Load() != nil && sp.owner.Load() != nil {
+		if sp.size <= maxCut {
+			h.parted[sp.class-small] = true
+		} else {
+			h.wait[sp.class-small] = meltWait
+		}
+		h.meltSpan(sp)
 	}
-	s := h.pinFor(sp)
-	owner := sp.owner.Load()
+	_ = h.unlock(nil)
+}
+
+// meltSpan melts sp on its owner's P, or else with the heap paused. Under mu.
+func (h *Heap) meltSpan(sp *span) {
+	s, owner := h.pinFor(sp), sp.owner.Load()
 	if owner != s {
 		unpin(s)
 		h.pause()
-	}
-	if sp.size <= maxCut {
-		h.parted[sp.class-small] = true
-	} else {
-		h.wait[sp.class-small] = meltWait
 	}
 	if owner.lends(int(sp.class)) && sp.where == isCur {
 		h.lent = sp.chunk
@@ -60,7 +63,6 @@ func (h *Heap) melt(sp *span) {
 	}
 	sp.next = nil
 	h.dissolve(sp)
-	_ = h.unlock(nil)
 }
 
 // freeze makes sp no span any more: what is live in it is gone. Whoever still

@@ -209,8 +209,7 @@ func TestSampleAtRest(t *testing.T) {
 	for time.Now().Before(until) && (h.ticking.Load() || h.sampler.offered.Load() != offerBlocks) {
 		time.Sleep(tickPeriod / 5)
 	}
-	h.mu.Lock() // the last tick has ended
-	h.mu.Unlock()
+	_ = h.Verify() // waits for the last tick to end
 	pairs(offerBlocks - 1)
 	if h.sampler.offered.Load() != 1 || h.front == h.shards {
 		t.Errorf("%d blocks still offered", h.sampler.offered.Load())

@@ -2,30 +2,15 @@ package heap
 
 import "testing"
 
-// meltStrip melts the strip that b is cut from, on its owner's P or with the heap
-// paused, and says whether there is one.
+// meltStrip melts the strip that b is cut from, and says whether there is one.
 func meltStrip(h *Heap, b []byte) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	sp := stripOf(h, b)
-	if sp == nil {
-		return false
+	if sp != nil {
+		h.meltSpan(sp)
 	}
-	s := h.pinLocked()
-	owner := sp.owner.Load()
-	if owner != s {
-		unpin(s)
-		h.pause()
-	}
-	h.freeze(owner, sp)
-	if owner == s {
-		unpin(s)
-	} else {
-		h.resume()
-	}
-	sp.next = nil
-	h.dissolve(sp)
-	return true
+	return sp != nil
 }
 
 // TestStripParts: a head or a middle of a block is free for nobody until its last
