@@ -155,6 +155,9 @@ func (h *Heap) tick() {
 			h.reclaim()
 		}
 		dropped := h.dropEmpty(low, true)
+		if quiet || dropped > 0 {
+			h.forgetSpares()
+		}
 		h.period++
 		if !quiet || dropped > 0 || h.nempty > 1 || held {
 			h.arm()
@@ -174,7 +177,16 @@ func (h *Heap) Trim() error {
 	}
 	h.reclaim()
 	h.dropEmpty(len(h.chunks), false)
+	h.forgetSpares()
 	return h.guardUnlock(nil)
+}
+
+// forgetSpares leaves the spans that are placed nowhere to the garbage collector:
+// of small slots they are a quarter of the bytes that they were for. Under mu.
+func (h *Heap) forgetSpares() {
+	if h.sharing != nil {
+		clear(h.spare[:])
+	}
 }
 
 // dropEmpty removes up to most empty chunks and says how many it removed; unlock
@@ -305,6 +317,7 @@ func (h *Heap) Close() error {
 	}
 	leaks := h.leaks()
 	err := h.reset()
+	h.forgetSpares()
 	h.closed = true
 	if err = h.guardUnlock(err); leaks != nil {
 		err = errors.Join(leaks, err)

@@ -46,5 +46,44 @@ func TestDrainIsNoticed(t *testing.T) {
 		if err := h.Verify(); err != nil {
 			t.Error(err)
 		}
+		for h.ticking.Load() { // the last period is a quiet one
+			time.Sleep(tickPeriod / 5)
+		}
+		if n := h.spares(); n > 0 {
+			t.Errorf("blocks of %d bytes: %d spans are kept", keep, n)
+		}
+	}
+}
+
+// spares is how many spans are placed nowhere.
+func (h *Heap) spares() (n int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, sp := range h.spare {
+		for ; sp != nil; sp = sp.next {
+			n++
+		}
+	}
+	return n
+}
+
+// TestTrimKeepsNoSpans: what a span needs beside the memory goes with it.
+func TestTrimKeepsNoSpans(t *testing.T) {
+	for _, end := range []func(*Heap) error{(*Heap).Trim, (*Heap).Close} {
+		h := newHeap(1 << 20)
+		var blocks [][]byte
+		for range 20_000 {
+			blocks = append(blocks, mustMalloc(t, h, 100))
+		}
+		mustFree(t, h, blocks...)
+		if h.releaseIdle(); h.spares() == 0 {
+			t.Error("no span was given back")
+		}
+		if err := end(h); err != nil {
+			t.Error(err)
+		}
+		if n := h.spares(); n > 0 {
+			t.Errorf("%d spans are kept", n)
+		}
 	}
 }

@@ -118,6 +118,7 @@ var heapFaults = []fault{
 	{name: "count of chunks not restored", file: "reclaim.go", from: "\th.nchunks--\n", to: ""},
 	{name: "count of spans not restored", file: "place.go", from: "\th.nspans--\n", to: ""},
 	{name: "count of empty chunks not restored", file: "reclaim.go", from: "\th.nempty--\n", to: ""},
+	{name: "spans that are placed nowhere kept", file: "reclaim.go", from: "\t\tclear(h.spare[:])\n", to: ""},
 	{name: "Reset forgets what is announced", file: "reclaim.go", from: "\t\t\t\ts.drain() // a span", to: "\t\t\t\t// a span"},
 	{name: "Reset leaves bytes live", file: "reclaim.go", from: "\th.freed = h.malloced\n", to: ""},
 	{name: "borrow counts", file: "heap.go", from: "\t\th.malloced -= uint64(n)\n", to: ""},
