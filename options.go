@@ -66,7 +66,7 @@ const (
 )
 
 func (p Placement) config(c *settings) {
-	c.Spans = p == SizeClasses
+	c.Spans = false
 	switch p {
 	case SingleTree:
 		c.Placement = func(size int) offset.Allocator { return offset.NewSingleTree(size) }
@@ -75,6 +75,7 @@ func (p Placement) config(c *settings) {
 	case TLSF:
 		c.Placement = func(size int) offset.Allocator { return offset.NewTLSF(size, tlsfGranule) }
 	default:
+		c.Spans = true
 		c.Placement = func(size int) offset.Allocator { return offset.NewTLSF(size, largeGranule) }
 	}
 }

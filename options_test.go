@@ -22,6 +22,9 @@ func TestDefaultsAreOptions(t *testing.T) {
 		t.Errorf("placement %d, slots %v, two trees %v", defaultPlacement, s.Spans, defaultTwoTree)
 	}
 	for _, p := range []Placement{SizeClasses, TLSF, SingleTree, TwoTree, -1, 99} {
+		if WithPlacement(p)(s); s.Spans != (p < TLSF || p > TwoTree) {
+			t.Errorf("placement %d: slots %v", p, s.Spans)
+		}
 		for _, src := range []backing.Source{backing.Heap(), backing.Mmap(), backing.Mmap(backing.HugePages()), nil} {
 			for _, pool := range []bool{false, true} {
 				a := NewScalableMemoryAllocator(5000, WithPlacement(p), WithBacking(src), WithPooledChunks(pool), nil)
