@@ -11,7 +11,7 @@ import (
 // what is freed of the strip is free when its owner takes it in.
 func TestStripOfAnotherP(t *testing.T) {
 	h, _ := stripped(t)
-	b, c := shortRead(t, h, 1000), mustMalloc(t, h, readSize)
+	b, c := shortRead(t, h, 1000), shortRead(t, h, readSize)
 	sp, other := stripOf(h, c), newShard()
 	if sp == nil || stripOf(h, b) != sp {
 		t.Fatal("not in one strip")
