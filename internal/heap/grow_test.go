@@ -250,7 +250,8 @@ func TestSpansShareChunks(t *testing.T) {
 	for range 2000 {
 		mustMalloc(t, h, 60<<10)
 	}
-	if s := h.Stats(); s.Chunks > 100 || s.Backing > s.Live*11/10 {
+	// Chunks that begin where spans do not hold one less.
+	if s := h.Stats(); s.Chunks > 100 || s.Backing > s.Live*115/100 {
 		t.Errorf("%+v", s)
 	}
 	if err := h.Verify(); err != nil {
