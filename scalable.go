@@ -187,7 +187,7 @@ func (a *ScalableMemoryAllocator) Verify() error {
 	return a.engine().Verify()
 }
 
-// Stats are the figures of an allocator at one moment.
+// Stats are the figures of an allocator, of one moment if nobody uses it meanwhile.
 type Stats = heap.Stats
 
 // Stats returns the allocator's figures, none if a is nil. While others allocate,

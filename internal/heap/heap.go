@@ -52,7 +52,7 @@ type Heap struct {
 	debug   *debugger // nil but in debug mode
 	sampler *sampler  // nil but with a sampled guard
 
-	// Who grows the heap holds growing, and takes it before mu.
+	// Who grows the heap holds growing. Nobody waits for it while holding mu.
 	growing sync.Mutex
 
 	mu                  sync.Mutex

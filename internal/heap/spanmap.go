@@ -5,7 +5,7 @@ package heap
 // What it does not find is found in two steps: the region of the address space,
 // by open addressing, and the place in it. Spans are aligned to spanUnit, so no
 // two take the same place. A region is entered while others look; when a quarter of
-// the entries is taken a map twice as large takes its place.
+// the entries is taken a new map with more room takes its place.
 type spanMap struct {
 	mask    uintptr // number of entries of regions less one
 	taken   int     // of them
@@ -86,8 +86,8 @@ func (m *spanMap) place(addr uintptr) *ref[span] {
 	return nil
 }
 
-// with returns a map that also has the region of addr: m, or a larger one without
-// the regions that hold no span any more. Under mu; amortized O(1).
+// with returns a map that also has the region of addr: m, or a new one without the
+// regions that hold no span any more. Under mu; amortized O(1).
 func (m *spanMap) with(addr uintptr) *spanMap {
 	number := addr >> regionShift
 	if m.taken < len(m.regions)/4 {
@@ -100,12 +100,12 @@ func (m *spanMap) with(addr uintptr) *spanMap {
 			all = append(all, r)
 		}
 	}
-	larger := newSpanMap(len(all) + 1)
+	fresh := newSpanMap(len(all) + 1)
 	for _, r := range all {
-		larger.enter(r.number, r.places.Load())
+		fresh.enter(r.number, r.places.Load())
 	}
-	larger.enter(number, new(places))
-	return larger
+	fresh.enter(number, new(places))
+	return fresh
 }
 
 // enter gives the region its places. Others may be looking.

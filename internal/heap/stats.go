@@ -8,7 +8,8 @@ import (
 	"github.com/gomem-go/gomem/offset"
 )
 
-// Stats are figures of one moment, in bytes unless said otherwise.
+// Stats are figures of a heap, in bytes unless said otherwise. Those of a heap that
+// is in use are read one after the other.
 type Stats struct {
 	Malloced    uint64 // requested since the start
 	Freed       uint64 // given back since the start

@@ -118,11 +118,7 @@ func (sp *span) cutAt(off uint32, local bool) (i, within, r uint32) {
 //
 //go:nosplit
 func (s *shard) noteTrim(n uint32, last bool) {
-	if n <= maxSmall {
-		return
-	}
-	left := &s.cuts[classOf[(n+slotAlign-1)/slotAlign]-small]
-	switch {
+	switch left := s.cutsOf(n); {
 	case *left == 0:
 	case last:
 		*left = cutWait
@@ -139,12 +135,21 @@ func (s *shard) noteTrim(n uint32, last bool) {
 //
 //go:nosplit
 func (s *shard) noteParts(n uint32) {
-	if n <= maxSmall {
-		return
-	}
-	if left := &s.cuts[classOf[(n+slotAlign-1)/slotAlign]-small]; *left > 0 {
+	if left := s.cutsOf(n); *left > 0 {
 		*left = cutWait
 	}
+}
+
+// cutsOf is how many blocks of the class of n bytes may be cut; none of the small
+// ones ever.
+//
+//go:nosplit
+func (s *shard) cutsOf(n uint32) *uint32 {
+	c := classOf[(n+slotAlign-1)/slotAlign]
+	if c < small {
+		return &s.cuts[len(s.cuts)-1] // no class is there
+	}
+	return &s.cuts[c-small]
 }
 
 // cut takes n bytes from the strip of the P's shard; nil if that does not cut
