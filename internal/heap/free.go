@@ -6,40 +6,31 @@ import (
 	"unsafe"
 )
 
-// freeSlow is Free for what takes more than a section.
+// freeSlow is Free for what takes more than freeOther does.
 func (h *Heap) freeSlow(b []byte) bool {
 	return h.reported(h.tryFree(b))
 }
 
-// freeForeign is Free for what starts in a span that s, the shard of the P,
-// does not own, if it does. It begins in the section of its caller.
+// freeForeign is Free for what starts in a span that the P's shard does not own, if
+// it does: exhausted stands for none. A whole slot takes a section.
 //
 //go:nosplit
-func (h *Heap) freeForeign(s *shard, sp *span, b []byte) bool {
-	if sp == exhausted {
-		leave(s)
-		return h.freeLarge(b)
-	}
+//go:noinline
+func (h *Heap) freeForeign(sp *span, b []byte) bool {
+	at := here()
+	s := h.enterFor(sp, at)
 	owner := sp.owner.Load() // before the slot is queued, as in freeSlot
 	if s == noShard || owner == nil {
 		leave(s)
-		return h.freeSlow(b)
+		return h.freeOther(sp, b)
 	}
 	off := uintptr(unsafe.Pointer(unsafe.SliceData(b))) - uintptr(sp.base)
 	i, within := sp.slot(uint32(off))
 	if within != 0 || off >= uintptr(sp.limit) || uint(len(b)-1) >= maxSlot || !s.queue(sp, i, sp.whole()|uint32(len(b))) {
 		leave(s)
-		return h.freeOther(b)
+		return h.freeOther(sp, b)
 	}
 	s.freed += uint64(len(b))
-	return h.queued(s, owner, sp)
-}
-
-// queued ends a section in which the last part of a slot of owner's span was
-// freed.
-//
-//go:nosplit
-func (h *Heap) queued(s, owner *shard, sp *span) bool {
 	if atomic.LoadUint32(&sp.notified) == 0 {
 		keep(s)
 		owner.announce(sp)
@@ -51,40 +42,19 @@ func (h *Heap) queued(s, owner *shard, sp *span) bool {
 	return true
 }
 
-// freeOther is Free for parts of slots and for strips.
-//
-//go:noinline
-func (h *Heap) freeOther(b []byte) bool { return h.freeInSpan(b) || h.freeSlow(b) }
-
-// freeInSpan is a section of its own: the stack that is left to the one of Free
-// would not do. It returns false, and nothing has changed, if that takes more than
-// a section.
-//
-//go:nosplit
-func (h *Heap) freeInSpan(b []byte) bool {
-	addr := uintptr(unsafe.Pointer(unsafe.SliceData(b)))
-	at := here()
-	sp := h.spans.Load().guess(addr)
-	s := h.enterFor(sp, at)
-	owner := sp.owner.Load() // before the slot is queued, as in freeSlot
-	if off := addr - uintptr(sp.base); s != noShard && owner != nil && off < uintptr(sp.limit) && len(b) <= maxSlot {
-		switch s.free(sp, uint32(off), uint32(len(b)), owner == s) {
-		case freedPart:
-			leave(s)
-			return true
-		case freedRemote:
-			return h.queued(s, owner, sp)
-		case freedOwn:
-			if sp.class == stripClass && sp.used > 0 {
-				leave(s)
-				return true
-			}
-			keep(s)
-			return h.filed(s, sp)
-		}
+// freeOther is Free for parts and strips and for what is in no span. sp is where b
+// probably starts, exhausted if that is not known.
+func (h *Heap) freeOther(sp *span, b []byte) bool {
+	switch {
+	case len(b) == 0:
+		return true
+	case sp == exhausted:
+		return h.freeLarge(b)
 	}
-	leave(s)
-	return false
+	if err, done := h.freeSlot(sp, b); done {
+		return h.reported(err)
+	}
+	return h.freeSlow(b)
 }
 
 // freeLarge is Free for what probably starts where no span is.
@@ -124,7 +94,7 @@ func (h *Heap) watchedFree(b []byte) error {
 		if sp == nil {
 			return h.freeBlock(b)
 		}
-		if err, done := h.freeSlot(sp, addr, b); done {
+		if err, done := h.freeSlot(sp, b); done {
 			return err
 		}
 	}
@@ -143,9 +113,9 @@ const (
 	freeRefused                // it is not all in use
 )
 
-// freeSlot frees b, which starts in a page of sp. Not done means that the
+// freeSlot frees b, if it starts in sp. Not done means that it does not, or that the
 // state changed while it looked: find the span again and call again.
-func (h *Heap) freeSlot(sp *span, addr uintptr, b []byte) (err error, done bool) {
+func (h *Heap) freeSlot(sp *span, b []byte) (err error, done bool) {
 	s := h.pinFor(sp)
 	// Once a slot is queued the owner may take it in and give the span back before
 	// this goroutine comes to announce it.
@@ -155,16 +125,19 @@ func (h *Heap) freeSlot(sp *span, addr uintptr, b []byte) (err error, done bool)
 		h.awaitShards()
 		return nil, false
 	}
-	// Read once: behind a free that is none the owner may place the span elsewhere.
-	from := addr - uintptr(sp.base)
-	if from >= uintptr(sp.limit) {
+	from := uintptr(unsafe.Pointer(unsafe.SliceData(b))) - uintptr(sp.base)
+	if from >= uintptr(sp.bytes()) {
 		unpin(s)
-		return h.misuse(ErrNotOwned, b, nil), true
+		return nil, false
 	}
 	off, n, local := uint32(from), uint32(min(len(b), 1<<30)), owner == s
 	switch end := s.free(sp, off, n, local); end {
 	case freedOwn:
-		h.filed(s, sp)
+		if sp.class == stripClass && sp.used > 0 {
+			unpin(s)
+		} else {
+			h.filed(s, sp)
+		}
 		return nil, true
 	case freedRemote:
 		owner.announce(sp)
@@ -191,8 +164,6 @@ func (h *Heap) freeSlot(sp *span, addr uintptr, b []byte) (err error, done bool)
 
 // free frees n bytes at off of sp, which s owns if local is set, and takes the
 // account.
-//
-//go:nosplit
 func (s *shard) free(sp *span, off, n uint32, local bool) freeEnd {
 	i, within, r := sp.block(off, local)
 	state, size := r&stateMask, r&^stateMask

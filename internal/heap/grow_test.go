@@ -251,7 +251,7 @@ func TestSpansShareChunks(t *testing.T) {
 		mustMalloc(t, h, 60<<10)
 	}
 	// Chunks that begin where spans do not hold one less.
-	if s := h.Stats(); s.Chunks > 100 || s.Backing > s.Live*115/100 {
+	if s := h.Stats(); s.Chunks > 100 || s.Backing > s.Live/100*115 {
 		t.Errorf("%+v", s)
 	}
 	if err := h.Verify(); err != nil {

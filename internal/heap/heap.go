@@ -37,7 +37,7 @@ type Heap struct {
 	// What the fast paths read; changed only under mu.
 	shards unsafe.Pointer // *shardSet; noShards: not shared out, or paused
 	front  unsafe.Pointer // what Malloc sees: shards, or noShards while blocks are offered to the sampled guard
-	spans  ref[spanMap]
+	spans  atomic.Pointer[spanMap]
 	table  atomic.Pointer[table]
 	set    atomic.Pointer[shardSet] // what shards is unless the heap is paused; nil: not shared out
 
@@ -112,6 +112,7 @@ func (h *Heap) Init(cfg Config) {
 // would fail.
 //
 //go:nosplit
+//go:noinline
 func (h *Heap) Malloc(n int) []byte {
 	if uint(n-1) < maxSlot && h != nil {
 		c := classOf[uint(n+slotAlign-1)/slotAlign]
@@ -229,6 +230,7 @@ func (s *shard) takeFor(n, c int) []byte {
 // false, and nothing has changed, if b is not live memory of this heap.
 //
 //go:nosplit
+//go:noinline
 func (h *Heap) Free(b []byte) bool {
 	addr := uintptr(unsafe.Pointer(unsafe.SliceData(b)))
 	if h == nil {
@@ -238,7 +240,8 @@ func (h *Heap) Free(b []byte) bool {
 	sp := h.spans.Load().guess(addr)
 	s := h.enterFor(sp, at)
 	if sp.owner.Load() != s {
-		return h.freeForeign(s, sp, b)
+		leave(s)
+		return h.freeForeign(sp, b)
 	}
 	off := addr - uintptr(sp.base)
 	i, within := sp.slot(uint32(off))
@@ -263,7 +266,7 @@ func (h *Heap) Free(b []byte) bool {
 		}
 	}
 	leave(s)
-	return h.freeOther(b)
+	return h.freeOther(sp, b)
 }
 
 // filed ends a free that made the first free slot of a span or freed its last
@@ -291,6 +294,7 @@ func (h *Heap) spanAt(addr uintptr) *span {
 // allocation from the heap by anyone; nothing is taken. nil as Malloc.
 //
 //go:nosplit
+//go:noinline
 func (h *Heap) Borrow(n int) []byte {
 	if uint(n-1) < maxSlot && h != nil {
 		c := classOf[uint(n+slotAlign-1)/slotAlign]

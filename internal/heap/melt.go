@@ -92,7 +92,6 @@ func makeGone(rec *uint32) bool {
 	return r&stateMask != stateBusy
 }
 
-//go:nosplit
 func isGone(r uint32) bool { return r&stateMask == stateGone || r&stateMask == stateGoneParts }
 
 // dissolve makes what is gone of frozen spans, linked through next, blocks of

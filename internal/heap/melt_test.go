@@ -134,7 +134,7 @@ func TestFreeThatSawTheSpan(t *testing.T) {
 	if !h.Free(b[n/2:]) || h.spanAt(at) != nil {
 		t.Fatal("did not melt")
 	}
-	if err, done := h.freeSlot(sp, at, c); done {
+	if err, done := h.freeSlot(sp, c); done {
 		t.Errorf("a free by way of the melted span: %v", err)
 	}
 	if !h.Free(c) || !h.Free(b[:n/2]) {

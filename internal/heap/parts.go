@@ -15,8 +15,8 @@ import (
 //	            by CAS       by CAS           by CAS              the last part
 //
 // Who frees a part makes the record busy and looks at nothing else meanwhile. The
-// bytes that are gone are known exactly. Busy lasts for a few instructions in a
-// section or pinned, so whoever meets it looks again.
+// bytes that are gone are known exactly. Busy lasts for a few instructions of one that
+// is pinned, so whoever meets it looks again.
 
 // parts says which bytes of a span's blocks are gone while others are in use.
 type parts struct {
@@ -44,8 +44,6 @@ func (h *Heap) wantParts(sp *span) {
 // freePart frees n bytes, within bytes into block i, of which the record is r. If
 // nothing is left it returns freedOwn, and the record stays busy until the caller
 // frees the block.
-//
-//go:nosplit
 func (sp *span) freePart(i, r, within, n uint32) freeEnd {
 	p, size := sp.parts.Load(), r&^stateMask
 	if p == nil {
@@ -81,8 +79,6 @@ func (sp *span) freePart(i, r, within, n uint32) freeEnd {
 }
 
 // mark sets the bits of [from, to) if none of them is set.
-//
-//go:nosplit
 func mark(words []uint64, from, to uint32) bool {
 	first, last := from/64, (to-1)/64
 	head, tail := ^uint64(0)<<(from%64), ^uint64(0)>>(-to%64)

@@ -52,6 +52,7 @@ func (h *Heap) enter(unsafe.Pointer) *shard                { return h.pin() }
 func (h *Heap) enterFor(sp *span, _ unsafe.Pointer) *shard { return h.pinFor(sp) }
 func leave(s *shard)                                       { unpin(s) }
 func keep(*shard)                                          {}
+func prepareSections()                                     {}
 
 func (h *Heap) enterFront(unsafe.Pointer) *shard {
 	if atomic.LoadPointer(&h.front) == unsafe.Pointer(&noShards) {
@@ -59,9 +60,6 @@ func (h *Heap) enterFront(unsafe.Pointer) *shard {
 	}
 	return h.pin()
 }
-
-// ref is an atomic.Pointer.
-type ref[T any] struct{ atomic.Pointer[T] }
 
 // pinFor locks the shard that owns sp, so that every free is local; noShard if
 // there is none.

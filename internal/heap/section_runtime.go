@@ -3,8 +3,12 @@
 package heap
 
 import (
+	"reflect"
 	"runtime"
 	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"unsafe"
 )
@@ -12,11 +16,17 @@ import (
 // The fast paths do without pinning. Two calls and their returns would be a
 // fifth of what they take.
 //
-// Runtime assumption 11: a function that is marked go:nosplit, and up to its
-// last call calls only such, is not preempted: it does not look at the stack
-// guard, and to the signal that preempts loops the compiler calls all of it
-// unsafe. So from enter to leave the goroutine stays on its P as if pinned.
-// TestSections reads the machine code for calls that would break that.
+// Runtime assumption 11: a function that is marked go:nosplit is not preempted
+// between calls: it does not look at the stack guard, and to the signal that
+// preempts loops the compiler calls all of it unsafe. But what it calls may be
+// preempted, even if that is marked, too: the instructions that make its frame are
+// not called unsafe. Functions of package runtime may not.
+//
+// So a section calls nothing: what it is made of is inlined, and the goroutine
+// stays on its P from enter to leave as if pinned. Where the compiler has not inlined
+// it no section sees a shard (prepareSections). A function with a section is not
+// inlined itself, as a hot one might be by a profile: there the mark means nothing.
+// TestSections reads the machine code.
 
 // here returns where the goroutine is running: its thread, for enter.
 //
@@ -25,35 +35,23 @@ func here() unsafe.Pointer
 
 // enter begins a section in a function that is marked go:nosplit and returns
 // the P's shard, noShard if there is none. at is what here returned in the same
-// function. The section ends with leave, with keep, or with a call of a function
-// that may be preempted.
-//
-//go:nosplit
+// function. The section ends with leave or keep.
 func (h *Heap) enter(at unsafe.Pointer) *shard { return h.published().on(at) }
 
 // enterFront is enter for a block that the sampled guard may want.
-//
-//go:nosplit
 func (h *Heap) enterFront(at unsafe.Pointer) *shard {
 	return (*shardSet)(atomic.LoadPointer(&h.front)).on(at)
 }
 
 // enterFor is enter for a free in sp, as pinFor.
-//
-//go:nosplit
 func (h *Heap) enterFor(_ *span, at unsafe.Pointer) *shard { return h.published().on(at) }
 
-//go:nosplit
 func leave(*shard) {}
 
 // keep ends the section and leaves the goroutine pinned.
-//
-//go:nosplit
 func keep(*shard) { procPin() }
 
 // on returns the shard of the P that m runs on, noShard if there is none.
-//
-//go:nosplit
 func (set *shardSet) on(m unsafe.Pointer) *shard {
 	if pOfM != 0 {
 		// Safety: lookForP found that the P, which begins with its id, is pointed to there.
@@ -65,15 +63,46 @@ func (set *shardSet) on(m unsafe.Pointer) *shard {
 }
 
 // pOfM is where a thread's record in the runtime, the M, keeps the pointer to
-// the P it runs on; 0 if that was not found, and then no section sees a shard:
-// the slow paths pin.
+// the P it runs on; 0 if that was not found or a section would call something, and
+// then no section sees a shard: the slow paths pin. It is set before the first heap
+// is shared out.
+var pOfM uintptr
+
+var sectionsPrepared sync.Once
+
+func prepareSections() {
+	sectionsPrepared.Do(func() {
+		// What has to be inlined, where those that call it are not named.
+		if inlined((*Heap).Malloc, "(*shardSet).on", "(*span).take") &&
+			inlined((*Heap).Free, "(*spanMap).guessed", "Load", "(*Heap).published", "(*shardSet).on", "(*span).slot", "(*span).give") &&
+			inlined((*Heap).freeForeign, "Load", "(*Heap).published", "(*shardSet).on", "(*span).slot", "(*span).whole", "(*shard).queue") &&
+			inlined((*Heap).Borrow, "(*Heap).published", "(*shardSet).on") &&
+			inlined((*Heap).cut, "(*Heap).published", "(*shardSet).on", "(*span).room", "granules", "(*span).cut", "(*shard).cut") {
+			pOfM = lookForP()
+		}
+	})
+}
+
+// inlined says whether the machine code of function f has parts, as the names of the
+// functions end, in it.
+func inlined(f any, parts ...string) bool {
+	pc := reflect.ValueOf(f).Pointer()
+	for outer := runtime.FuncForPC(pc).Entry(); len(parts) > 0; pc++ {
+		at := runtime.FuncForPC(pc)
+		if at == nil || at.Entry() != outer {
+			return false
+		}
+		parts = slices.DeleteFunc(parts, func(part string) bool { return strings.HasSuffix(at.Name(), "."+part) })
+	}
+	return true
+}
+
+// lookForP finds where an M keeps its P, 0 if that is not to be found.
 //
 // Runtime assumption 12: an M has at least 512 bytes, and in the first 512 of
 // one that runs Go code there is one pointer to something that begins with the
 // id of its P and the word 1, for "running": the P. It is at the same place in
 // all Ms.
-var pOfM = lookForP()
-
 func lookForP() (place uintptr) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -103,12 +132,3 @@ func peek(p *uintptr) (head [2]uint32) {
 	// Safety: if this is no address of memory that can be read, recover returns.
 	return **(**[2]uint32)(unsafe.Pointer(p))
 }
-
-// ref is an atomic.Pointer that a section may load: a method of that one is
-// not marked go:nosplit, and may not be inlined.
-type ref[T any] struct{ p unsafe.Pointer }
-
-//go:nosplit
-func (r *ref[T]) Load() *T { return (*T)(atomic.LoadPointer(&r.p)) }
-
-func (r *ref[T]) Store(x *T) { atomic.StorePointer(&r.p, unsafe.Pointer(x)) }

@@ -18,8 +18,8 @@ import (
 // TestSectionFindsP: the P that a section finds is the one that pinning names,
 // whatever moves goroutines and threads about.
 func TestSectionFindsP(t *testing.T) {
-	if pOfM == 0 {
-		t.Fatal("the place of the P in an M was not found")
+	if prepareSections(); pOfM == 0 {
+		t.Skip(sectionsOff)
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(5))
 	set := make(shardSet, 5)
@@ -55,6 +55,7 @@ func TestSectionFindsP(t *testing.T) {
 
 // TestSectionLost: without the place of the P everything works, by pinning.
 func TestSectionLost(t *testing.T) {
+	prepareSections()
 	defer func(was uintptr) { pOfM = was }(pOfM)
 	pOfM = 0
 	h := newHeap(1024)
@@ -92,88 +93,110 @@ func TestPeek(t *testing.T) {
 	}
 }
 
-// TestSections reads the machine code of the fast paths (runtime assumption
-// 11), as it is usually compiled and as it is for a debugger: they do not look
-// at the stack guard, and what they call before they leave the section does not,
-// either, and is marked go:nosplit.
+// TestSections reads the machine code of the functions with sections (runtime
+// assumption 11) as it is compiled for different purposes: they do not look at the
+// stack guard, and call nothing that may be preempted before they leave the section;
+// or no section sees a shard.
 func TestSections(t *testing.T) {
 	if testing.Short() {
-		t.Skip("compiles this test twice")
+		t.Skip("compiles this test several times")
 	}
 	if runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
 		t.Skip("knows no other calls")
 	}
 	const pkg = "github.com/gomem-go/gomem/internal/heap."
-	// Each of these is called where the section has ended, or ends the program.
-	ends := []string{
-		pkg + "(*Heap).TryMalloc", pkg + "(*Heap).mallocAny", pkg + "(*Heap).borrowSlow", pkg + "(*Heap).freeSlow", pkg + "(*Heap).freeOther",
-		pkg + "(*Heap).freeLarge", pkg + "(*Heap).cutSlow", pkg + "(*Heap).freeBlock", pkg + "(*Heap).reported", pkg + "(*Heap).filed",
-		pkg + "(*shard).announce", pkg + "unpin", "runtime.procUnpin", pkg + "(*Heap).wake", pkg + "(*Heap).startClock",
-		"runtime.panicBounds",
+	// Each of these is of the runtime, or called where the section has ended.
+	allowed := []string{
+		"runtime.getm", "runtime.procPin", "runtime.panicBounds",
+		pkg + "(*Heap).TryMalloc", pkg + "(*Heap).mallocAny", pkg + "(*Heap).borrowSlow", pkg + "(*Heap).freeOther",
+		pkg + "(*Heap).freeForeign", pkg + "(*Heap).cutSlow", pkg + "(*Heap).filed",
+		pkg + "(*shard).announce", "runtime.procUnpin", pkg + "(*Heap).startClock",
 	}
-	marked := markedNosplit(t)
-	for _, flags := range []string{"", "-N -l"} {
-		code := disassemble(t, flags)
-		todo := []string{pkg + "(*Heap).Malloc", pkg + "(*Heap).Free", pkg + "(*Heap).Borrow", pkg + "(*Heap).cut", pkg + "(*Heap).freeInSpan"}
-		for seen := slices.Clone(ends); len(todo) > 0; todo = todo[1:] {
-			f := todo[0]
-			if slices.Contains(seen, f) {
-				continue
+	for _, build := range []struct {
+		flags []string
+		on    bool // sections see shards
+	}{
+		{nil, true},
+		{[]string{"-gcflags=-d=checkptr"}, true},
+		{[]string{"-cover", "-covermode=atomic"}, true},
+		{[]string{"-cover", "-covermode=count"}, false}, // the counters keep functions from being inlined
+		{[]string{"-gcflags=-l"}, false},
+		{[]string{"-gcflags=-N -l"}, false},
+	} {
+		code, on := disassemble(t, build.flags)
+		called := false
+		for _, f := range []string{"Malloc", "Free", "freeForeign", "Borrow", "cut"} {
+			if !marked(t, f) {
+				t.Errorf("%s is not marked go:nosplit and go:noinline", f)
 			}
-			seen = append(seen, f)
-			if name := f[strings.LastIndexByte(f, '.')+1:]; strings.HasPrefix(f, pkg) && !marked[name] {
-				t.Errorf("gcflags %q: %s is not marked go:nosplit", flags, f)
+			lines := code[pkg+"(*Heap)."+f]
+			if len(lines) == 0 {
+				t.Errorf("%q: no machine code of %s", build.flags, f)
 			}
-			if len(code[f]) == 0 {
-				t.Errorf("gcflags %q: no machine code of %s", flags, f)
-			}
-			for _, line := range code[f] {
+			for _, line := range lines {
 				call := callPattern.FindStringSubmatch(line)
-				if call == nil {
+				if call == nil || slices.Contains(allowed, call[1]) {
 					continue
 				}
 				if strings.HasPrefix(call[1], "runtime.morestack") {
-					t.Errorf("gcflags %q: %s looks at the stack guard", flags, f)
+					t.Errorf("%q: %s looks at the stack guard", build.flags, f)
 				}
-				todo = append(todo, call[1])
+				if called = true; on {
+					t.Errorf("%q: a section in %s calls %s", build.flags, f, call[1])
+				}
 			}
+		}
+		if on != build.on {
+			t.Errorf("%q: sections see shards: %v", build.flags, on)
+		}
+		if on == called {
+			t.Errorf("%q: sections call: %v", build.flags, called)
 		}
 	}
 }
 
 var callPattern = regexp.MustCompile(`\bCALL\s+(.+?)(?:\(SB\))?\s*$`)
 
-// markedNosplit returns the names of the functions that are.
-func markedNosplit(t *testing.T) map[string]bool {
+// marked says whether method name of Heap is marked as what has a section.
+func marked(t *testing.T, name string) bool {
 	t.Helper()
 	files, err := filepath.Glob("*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	marked := make(map[string]bool)
-	for _, file := range files {
+	return slices.ContainsFunc(files, func(file string) bool {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, m := range nosplitPattern.FindAllSubmatch(text, -1) {
-			marked[string(m[1])] = true
-		}
-	}
-	return marked
+		return strings.Contains(string(text), "\n//go:nosplit\n//go:noinline\nfunc (h *Heap) "+name+"(")
+	})
 }
 
-var nosplitPattern = regexp.MustCompile(`(?m)^//go:nosplit\nfunc (?:\([^)]*\) )?(\w+)`)
+// TestSectionsOn tells disassemble what prepareSections found.
+func TestSectionsOn(t *testing.T) {
+	prepareSections()
+	if pOfM == 0 {
+		t.Skip(sectionsOff)
+	}
+}
 
-// disassemble returns the instructions of each function of this package and of
-// what a section calls, compiled with flags.
-func disassemble(t *testing.T, flags string) map[string][]string {
+const sectionsOff = "the compiler did not inline the sections"
+
+// disassemble returns the instructions of each function of this package, compiled
+// with flags, and whether its sections see shards then.
+func disassemble(t *testing.T, flags []string) (code map[string][]string, on bool) {
 	t.Helper()
 	exe := filepath.Join(t.TempDir(), "heap.test")
-	if out, err := exec.Command("go", "test", "-c", "-vet=off", "-gcflags="+flags, "-o", exe, ".").CombinedOutput(); err != nil {
+	args := append([]string{"test", "-c", "-vet=off", "-o", exe}, flags...)
+	if out, err := exec.Command("go", append(args, ".")...).CombinedOutput(); err != nil {
 		t.Fatalf("go test -c: %v\n%s", err, out)
 	}
-	out, err := exec.Command("go", "tool", "objdump", "-s", `^(github.com/gomem-go/gomem/internal/heap\.|runtime\.(getm|procPin)$)`, exe).Output()
+	found, err := exec.Command(exe, "-test.run=^TestSectionsOn$", "-test.v").CombinedOutput()
+	if err != nil || !strings.Contains(string(found), "--- ") {
+		t.Fatalf("%v\n%s", err, found)
+	}
+	out, err := exec.Command("go", "tool", "objdump", "-s", `^github.com/gomem-go/gomem/internal/heap\.`, exe).Output()
 	if err != nil {
 		t.Fatalf("go tool objdump: %v", err)
 	}
@@ -185,5 +208,5 @@ func disassemble(t *testing.T, flags string) map[string][]string {
 		}
 		code[name] = append(code[name], line)
 	}
-	return code
+	return code, !strings.Contains(string(found), sectionsOff)
 }

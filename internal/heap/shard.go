@@ -53,8 +53,6 @@ var noShards shardSet
 
 // published is the set that pin looks into. A typed atomic pointer would make
 // pin too expensive to inline.
-//
-//go:nosplit
 func (h *Heap) published() *shardSet { return (*shardSet)(atomic.LoadPointer(&h.shards)) }
 
 // publish changes the set. Under mu.
@@ -216,8 +214,6 @@ func (s *shard) announce(sp *span) {
 
 // queue frees slot i in a span of another shard, for its owner to take in; false
 // if the record is not r. s counts what raced.
-//
-//go:nosplit
 func (s *shard) queue(sp *span, i, r uint32) bool {
 	if !atomic.CompareAndSwapUint32(&sp.recs[i], r, stateQueue) {
 		return false

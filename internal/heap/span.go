@@ -53,7 +53,7 @@ const (
 type span struct {
 	base   unsafe.Pointer // first byte; the chunk keeps it alive
 	recs   []uint32       // one per slot
-	owner  ref[shard]
+	owner  atomic.Pointer[shard]
 	head   uint32 // first free slot, or noSlot
 	used   uint32 // slots not on the free list and carved: live, queued or in parts
 	size   uint32 // bytes per slot
@@ -71,7 +71,7 @@ type span struct {
 
 	end, last, most uint32 // of a strip, see there
 
-	parts ref[parts] // nil until a part of a block was freed
+	parts atomic.Pointer[parts] // nil until a part of a block was freed
 
 	// Written by others than the owner; on a line of its own.
 	_        [64]byte
@@ -112,8 +112,6 @@ func (sp *span) place(c *chunk, off int) {
 
 // slot returns the slot that holds the byte at off of the span and how far
 // into the slot it is. The slot may lie behind the last one.
-//
-//go:nosplit
 func (sp *span) slot(off uint32) (i, within uint32) {
 	i = uint32(uint64(off) * uint64(sp.magic) >> 35)
 	return i, off - i*sp.size
@@ -121,8 +119,6 @@ func (sp *span) slot(off uint32) (i, within uint32) {
 
 // whole is the state of a block that is live and was not freed in part, but for
 // tails.
-//
-//go:nosplit
 func (sp *span) whole() uint32 {
 	if sp.class == stripClass {
 		return stateCut
@@ -134,8 +130,6 @@ func (sp *span) whole() uint32 {
 // block of a strip around that byte begins, how far into it the byte is, and its
 // record: that of a free slot if there is none. local says whether the caller is
 // the owner.
-//
-//go:nosplit
 func (sp *span) block(off uint32, local bool) (i, within, r uint32) {
 	if sp.class == stripClass {
 		return sp.cutAt(off, local)
@@ -148,8 +142,6 @@ func (sp *span) block(off uint32, local bool) (i, within, r uint32) {
 
 // trim shortens block i, of which the record is r, to n bytes; false if somebody
 // was quicker.
-//
-//go:nosplit
 func (sp *span) trim(i, r, n uint32, local bool) bool {
 	if !atomic.CompareAndSwapUint32(&sp.recs[i], r, r&stateMask|n) {
 		return false
@@ -194,8 +186,6 @@ func (sp *span) carve() bool {
 }
 
 // take pops a free slot, which must exist, for n bytes, at most maxSlot.
-//
-//go:nosplit
 func (sp *span) take(n int) []byte {
 	i := sp.head
 	rec := &sp.recs[i]
@@ -207,8 +197,6 @@ func (sp *span) take(n int) []byte {
 }
 
 // give puts slot i back on the free list.
-//
-//go:nosplit
 func (sp *span) give(i uint32) {
 	sp.recs[i] = sp.head
 	sp.head = i
@@ -216,8 +204,6 @@ func (sp *span) give(i uint32) {
 }
 
 // free frees slot or block i.
-//
-//go:nosplit
 func (sp *span) free(i uint32) {
 	if sp.class == stripClass {
 		sp.uncut(i)

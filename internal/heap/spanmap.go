@@ -1,5 +1,7 @@
 package heap
 
+import "sync/atomic"
+
 // spanMap finds the span that takes an address. A first guess is by the low bits
 // of the place's number alone; who asks checks that the span is the right one.
 // What it does not find is found in two steps: the region of the address space,
@@ -10,16 +12,16 @@ type spanMap struct {
 	mask    uintptr // number of entries of regions less one
 	taken   int     // of them
 	regions []region
-	guesses []ref[span] // a power of two, twice as many as places, at least
+	guesses []atomic.Pointer[span] // a power of two, twice as many as places, at least
 }
 
 // region is an entry: free as long as there are no places.
 type region struct {
 	number uintptr // address >> regionShift; of use where there are places
-	places ref[places]
+	places atomic.Pointer[places]
 }
 
-type places [regionSpans]ref[span]
+type places [regionSpans]atomic.Pointer[span]
 
 const (
 	regionShift = 24 // 16 MiB
@@ -35,7 +37,7 @@ func newSpanMap(n int) *spanMap {
 	for size < 8*n {
 		size *= 2
 	}
-	m := &spanMap{uintptr(size - 1), 0, make([]region, size), make([]ref[span], size/2*regionSpans)}
+	m := &spanMap{uintptr(size - 1), 0, make([]region, size), make([]atomic.Pointer[span], size/2*regionSpans)}
 	for i := range m.guesses {
 		m.guesses[i].Store(exhausted)
 	}
@@ -43,15 +45,11 @@ func newSpanMap(n int) *spanMap {
 }
 
 // guessed returns where the guess for addr is.
-//
-//go:nosplit
-func (m *spanMap) guessed(addr uintptr) *ref[span] {
+func (m *spanMap) guessed(addr uintptr) *atomic.Pointer[span] {
 	return &m.guesses[addr>>spanShift&uintptr(len(m.guesses)-1)]
 }
 
 // guess returns a span that may take addr; exhausted if it knows none.
-//
-//go:nosplit
 func (m *spanMap) guess(addr uintptr) *span { return m.guessed(addr).Load() }
 
 // put has sp take the place of addr, whose region is known. Under mu.
@@ -79,7 +77,7 @@ func (m *spanMap) find(number uintptr) *region {
 }
 
 // place returns the place of addr, nil if its region is unknown.
-func (m *spanMap) place(addr uintptr) *ref[span] {
+func (m *spanMap) place(addr uintptr) *atomic.Pointer[span] {
 	if p := m.find(addr >> regionShift).places.Load(); p != nil {
 		return &p[addr>>spanShift%regionSpans]
 	}

@@ -47,7 +47,6 @@ const (
 	deadBytes = 8        // or, where blocks are freed in parts, of the bytes
 )
 
-//go:nosplit
 func granules(n uint32) uint32 { return (n + chunkUnit - 1) / chunkUnit }
 
 func newStrip() *span {
@@ -62,13 +61,9 @@ func newStrip() *span {
 }
 
 // room says whether a block of n bytes can be cut from sp.
-//
-//go:nosplit
 func (sp *span) room(n int) bool { return granules(uint32(n)) <= sp.end-sp.carved }
 
 // cut cuts n bytes, for which there is room.
-//
-//go:nosplit
 func (sp *span) cut(n int) []byte {
 	i := sp.carved
 	sp.recs[i] = stateCut | uint32(n)
@@ -79,8 +74,6 @@ func (sp *span) cut(n int) []byte {
 }
 
 // uncut frees the block at granule i.
-//
-//go:nosplit
 func (sp *span) uncut(i uint32) {
 	sp.recs[i] = stateFree
 	sp.used--
@@ -95,8 +88,6 @@ func (sp *span) uncut(i uint32) {
 // cutAt returns the granule where the block around the byte at off starts, how
 // far into it the byte is, and its record. If there is no block the record is not
 // that of one, or of one that ends before off.
-//
-//go:nosplit
 func (sp *span) cutAt(off uint32, local bool) (i, within, r uint32) {
 	i = off / chunkUnit
 	if i >= uint32(len(sp.recs)) {
@@ -115,8 +106,6 @@ func (sp *span) cutAt(off uint32, local bool) (i, within, r uint32) {
 
 // noteTrim takes note that a block of n bytes was trimmed, and whether it was the
 // one cut last: then more of its class are worth cutting, else the end is lost.
-//
-//go:nosplit
 func (s *shard) noteTrim(n uint32, last bool) {
 	switch left := s.cutsOf(n); {
 	case *left == 0:
@@ -132,8 +121,6 @@ func (s *shard) noteTrim(n uint32, last bool) {
 
 // noteParts takes note that a block of n bytes is freed in parts: more of its class
 // are worth cutting.
-//
-//go:nosplit
 func (s *shard) noteParts(n uint32) {
 	if left := s.cutsOf(n); *left > 0 {
 		*left = cutWait
@@ -142,8 +129,6 @@ func (s *shard) noteParts(n uint32) {
 
 // cutsOf is how many blocks of the class of n bytes may be cut; none of the small
 // ones ever.
-//
-//go:nosplit
 func (s *shard) cutsOf(n uint32) *uint32 {
 	c := classOf[(n+slotAlign-1)/slotAlign]
 	if c < small {
@@ -156,6 +141,7 @@ func (s *shard) cutsOf(n uint32) *uint32 {
 // blocks of this length, or has no room, or if the block is to be sampled.
 //
 //go:nosplit
+//go:noinline
 func (h *Heap) cut(n int) []byte {
 	if n <= maxSmall || n > maxCut || h == nil {
 		return nil
@@ -193,8 +179,6 @@ func (h *Heap) cutSlow(n int) []byte {
 }
 
 // cut takes n bytes, of class small+c, from the shard's strip.
-//
-//go:nosplit
 func (s *shard) cut(n, c int) []byte {
 	s.cuts[c]--
 	s.unsampled++

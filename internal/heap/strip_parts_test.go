@@ -89,7 +89,7 @@ func TestFreeThatSawTheStrip(t *testing.T) {
 	meltStrip(h, b)
 	sp.owner.Store(owner) // as it was for who looked before
 	for _, part := range [][]byte{c, c[500:], c[:500], b[200:], b[100:], b[:100]} {
-		if err, done := h.freeSlot(sp, addressOf(part), part); done {
+		if err, done := h.freeSlot(sp, part); done {
 			t.Errorf("a free by way of the melted strip: %v", err)
 		}
 	}
