@@ -160,7 +160,11 @@ func (l *load) cycle(ctx context.Context, n, crowd int) {
 	l.phase.Store(drain)
 	workers.Wait()
 	for i := range l.swap {
-		if p := l.swap[i].Swap(nil); p != nil && !l.a.Free(p.b) {
+		switch p := l.swap[i].Swap(nil); {
+		case p == nil:
+		case !p.intact():
+			l.fail("cycle %d: somebody wrote to a block of %d bytes that was on its way", n, len(p.b))
+		case !l.a.Free(p.b):
 			l.fail("cycle %d: free of a block of %d bytes that was on its way refused", n, len(p.b))
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -64,39 +66,44 @@ func TestSoak(t *testing.T) {
 func TestBrokenPromise(t *testing.T) {
 	for _, c := range []struct {
 		name, want string
-		meddle     func(l *load)
+		meddle     func(l *load) bool // false: there was no occasion
 	}{
-		{"leak", "everything is freed", func(l *load) { l.a.Malloc(100) }},
-		{"wrong free", "wrong frees", func(l *load) { l.a.Free(make([]byte, 10)) }},
-		{"closed", "goroutine", func(l *load) {
-			if err := l.a.Close(); err != nil {
-				panic(err)
-			}
-		}},
-		{"stolen block", "somebody wrote to", func(l *load) {
+		{"leak", "everything is freed", func(l *load) bool { return l.a.Malloc(100) != nil }},
+		{"wrong free", "wrong frees", func(l *load) bool { return !l.a.Free(make([]byte, 10)) }},
+		{"closed", "goroutine", func(l *load) bool { return l.a.Close() == nil }},
+		{"stolen block", "somebody wrote to", func(l *load) bool {
 			for i := 0; l.phase.Load() != drain; i++ {
 				time.Sleep(time.Microsecond)
 				// Whoever takes it from here finds a byte changed.
 				if p := l.swap[i%len(l.swap)].Swap(nil); p != nil {
 					p.b[len(p.b)-1]++
 					l.swap[i%len(l.swap)].Store(p)
-					return
+					return true
 				}
 			}
+			return false
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			l := newLoad(settings{
-				duration: 600 * time.Millisecond, goroutines: 20, seed: 1,
-				placement: "sizeclasses", backing: "heap", live: 4 << 20,
-			})
-			go func() {
-				for l.phase.Load() != plateau {
-					time.Sleep(time.Millisecond)
-				}
-				c.meddle(l)
-			}()
-			err := l.run(t.Context(), io.Discard)
+			var err error
+			for duration, meddled := 600*time.Millisecond, false; !meddled; duration *= 2 {
+				l := newLoad(settings{
+					duration: duration, goroutines: 20, seed: 1,
+					placement: "sizeclasses", backing: "heap", live: 4 << 20,
+				})
+				var meddler sync.WaitGroup
+				var over atomic.Bool
+				meddler.Go(func() {
+					for l.phase.Load() != plateau && !over.Load() {
+						time.Sleep(time.Millisecond)
+					}
+					// On a busy machine this may come too late.
+					meddled = !over.Load() && c.meddle(l)
+				})
+				err = l.run(t.Context(), io.Discard)
+				over.Store(true)
+				meddler.Wait()
+			}
 			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "seed 1") {
 				t.Fatalf("got %v, want something with %q and the seed", err, c.want)
 			}
