@@ -25,8 +25,8 @@ func (h *Heap) freeForeign(sp *span, b []byte) bool {
 		return h.freeOther(sp, b)
 	}
 	off := uintptr(unsafe.Pointer(unsafe.SliceData(b))) - uintptr(sp.base)
-	i, within := sp.slot(uint32(off))
-	if within != 0 || off >= uintptr(sp.limit) || uint(len(b)-1) >= maxSlot || !s.queue(sp, i, sp.whole()|uint32(len(b))) {
+	i, within := sp.slot(off)
+	if within != 0 || off >= uintptr(sp.limit) || uint(len(b)-1) >= maxSlot || !s.queue(sp, uint32(i), sp.whole()|uint32(len(b))) {
 		leave(s)
 		return h.freeOther(sp, b)
 	}

@@ -114,9 +114,10 @@ func (h *Heap) Init(cfg Config) {
 //go:nosplit
 //go:noinline
 func (h *Heap) Malloc(n int) []byte {
+	at := here()
 	if uint(n-1) < maxSlot && h != nil {
 		c := classOf[uint(n+slotAlign-1)/slotAlign]
-		s := h.enterFront(here())
+		s := h.enterFront(at)
 		if sp := s.cur[c&127]; sp.head != noSlot {
 			b := sp.take(n)
 			s.malloced += uint64(n)
@@ -232,23 +233,24 @@ func (s *shard) takeFor(n, c int) []byte {
 //go:nosplit
 //go:noinline
 func (h *Heap) Free(b []byte) bool {
-	addr := uintptr(unsafe.Pointer(unsafe.SliceData(b)))
+	at := here()
 	if h == nil {
 		return false
 	}
-	at := here()
+	addr := uintptr(unsafe.Pointer(unsafe.SliceData(b)))
 	sp := h.spans.Load().guess(addr)
 	s := h.enterFor(sp, at)
 	if sp.owner.Load() != s {
 		leave(s)
 		return h.freeForeign(sp, b)
 	}
-	off := addr - uintptr(sp.base)
-	i, within := sp.slot(uint32(off))
-	if off < uintptr(sp.limit) && int(int32(sp.recs[i]^stateLive))-int(within) == len(b) {
-		if within == 0 {
+	// If b is not in the span it is no slot, and not within one, either.
+	i, within := sp.slot(addr - uintptr(sp.base))
+	if i < uint(len(sp.recs)) {
+		rec := &sp.recs[i]
+		if within == 0 && uint(*rec) == stateLive+uint(len(b)) {
 			was := sp.head
-			sp.give(i)
+			sp.give(rec, uint32(i))
 			s.freed += uint64(len(b))
 			if (was == noSlot || sp.used == 0) && sp.where != isCur {
 				keep(s)
@@ -259,8 +261,9 @@ func (h *Heap) Free(b []byte) bool {
 		}
 		// The tail: from now on the slot is that much shorter. Somebody else may
 		// free a part of it meanwhile.
-		if sp.class < small && len(b) > 0 && atomic.CompareAndSwapUint32(&sp.recs[i], stateLive|(within+uint32(len(b))), stateLive|within) {
-			s.freed += uint64(len(b))
+		if n := uint(len(b)); sp.class < small && within < uint(sp.size) && n-1 < maxSmall &&
+			atomic.CompareAndSwapUint32(rec, uint32(stateLive+within+n), uint32(stateLive+within)) {
+			s.freed += uint64(n)
 			leave(s)
 			return true
 		}

@@ -111,10 +111,11 @@ func (sp *span) place(c *chunk, off int) {
 }
 
 // slot returns the slot that holds the byte at off of the span and how far
-// into the slot it is. The slot may lie behind the last one.
-func (sp *span) slot(off uint32) (i, within uint32) {
-	i = uint32(uint64(off) * uint64(sp.magic) >> 35)
-	return i, off - i*sp.size
+// into the slot it is. The slot may lie behind the last one, and if off is not within
+// the span it may be any slot: then within is more than its size.
+func (sp *span) slot(off uintptr) (i, within uint) {
+	i = uint(uint64(off) * uint64(sp.magic) >> 35)
+	return i, uint(off) - i*uint(sp.size)
 }
 
 // whole is the state of a block that is live and was not freed in part, but for
@@ -134,10 +135,11 @@ func (sp *span) block(off uint32, local bool) (i, within, r uint32) {
 	if sp.class == stripClass {
 		return sp.cutAt(off, local)
 	}
-	if i, within = sp.slot(off); i >= uint32(len(sp.recs)) {
-		return i, within, stateFree
+	at, into := sp.slot(uintptr(off))
+	if at >= uint(len(sp.recs)) {
+		return uint32(at), uint32(into), stateFree
 	}
-	return i, within, atomic.LoadUint32(&sp.recs[i])
+	return uint32(at), uint32(into), atomic.LoadUint32(&sp.recs[at])
 }
 
 // trim shortens block i, of which the record is r, to n bytes; false if somebody
@@ -196,9 +198,9 @@ func (sp *span) take(n int) []byte {
 	return (*[maxSlot]byte)(unsafe.Add(sp.base, i*sp.size))[:n:n]
 }
 
-// give puts slot i back on the free list.
-func (sp *span) give(i uint32) {
-	sp.recs[i] = sp.head
+// give puts slot i, of which the record is rec, back on the free list.
+func (sp *span) give(rec *uint32, i uint32) {
+	*rec = sp.head
 	sp.head = i
 	sp.used--
 }
@@ -208,7 +210,7 @@ func (sp *span) free(i uint32) {
 	if sp.class == stripClass {
 		sp.uncut(i)
 	} else {
-		sp.give(i)
+		sp.give(&sp.recs[i], i)
 	}
 }
 
