@@ -17,6 +17,9 @@ func (h *Heap) freeSlow(b []byte) bool {
 //go:nosplit
 //go:noinline
 func (h *Heap) freeForeign(sp *span, b []byte) bool {
+	if sp == exhausted {
+		return h.freeLarge(b)
+	}
 	at := here()
 	s := h.enterFor(sp, at)
 	owner := sp.owner.Load() // before the slot is queued, as in freeSlot
@@ -42,14 +45,10 @@ func (h *Heap) freeForeign(sp *span, b []byte) bool {
 	return true
 }
 
-// freeOther is Free for parts and strips and for what is in no span. sp is where b
-// probably starts, exhausted if that is not known.
+// freeOther is Free for parts and strips. sp is where b probably starts.
 func (h *Heap) freeOther(sp *span, b []byte) bool {
-	switch {
-	case len(b) == 0:
+	if len(b) == 0 {
 		return true
-	case sp == exhausted:
-		return h.freeLarge(b)
 	}
 	if err, done := h.freeSlot(sp, b); done {
 		return h.reported(err)

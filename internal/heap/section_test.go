@@ -109,7 +109,7 @@ func TestSections(t *testing.T) {
 	allowed := []string{
 		"runtime.getm", "runtime.procPin", "runtime.panicBounds",
 		pkg + "(*Heap).TryMalloc", pkg + "(*Heap).mallocAny", pkg + "(*Heap).borrowSlow", pkg + "(*Heap).freeOther",
-		pkg + "(*Heap).freeForeign", pkg + "(*Heap).cutSlow", pkg + "(*Heap).filed",
+		pkg + "(*Heap).freeForeign", pkg + "(*Heap).freeLarge", pkg + "(*Heap).cutSlow", pkg + "(*Heap).filed",
 		pkg + "(*shard).announce", "runtime.procUnpin", pkg + "(*Heap).startClock",
 	}
 	for _, build := range []struct {
