@@ -157,6 +157,18 @@ func TestSections(t *testing.T) {
 
 var callPattern = regexp.MustCompile(`\bCALL\s+(.+?)(?:\(SB\))?\s*$`)
 
+// TestInlined: what is called, or is no part at all, is not taken for inlined.
+func TestInlined(t *testing.T) {
+	for _, part := range []string{"(*Heap).TryMalloc", "(*Heap).Free", "(*span).take.more", "ake"} {
+		if inlined((*Heap).Malloc, part) {
+			t.Errorf("%s is found in Malloc", part)
+		}
+	}
+	if !inlined((*Heap).Malloc) || !inlined((*Heap).Malloc, "(*Heap).Malloc") {
+		t.Error("what is there is not found")
+	}
+}
+
 // marked says whether method name of Heap is marked as what has a section.
 func marked(t *testing.T, name string) bool {
 	t.Helper()

@@ -1,6 +1,7 @@
 package heap
 
 import (
+	"math/bits"
 	"sync/atomic"
 	"unsafe"
 )
@@ -20,7 +21,8 @@ import (
 // record of a block is that of its first granule; all others say free. last is
 // where the block that was cut last starts, or carved if it was freed. What is
 // free before carved is free for nobody, until the strip is empty, and starts
-// over, or melts. The accounting equation:
+// over, or melts. The bitmap first has the granules where blocks begin, to look for
+// that of a part without walking over the records. The accounting equation:
 //
 //	used == blocks, live or queued
 //
@@ -53,6 +55,7 @@ func newStrip() *span {
 	return &span{
 		recs:  make([]uint32, maxSpan/chunkUnit),
 		bits:  make([]uint32, maxSpan/chunkUnit/32),
+		first: make([]uint64, maxSpan/chunkUnit/64),
 		size:  chunkUnit,
 		limit: maxSpan,
 		magic: 1 << 35 / chunkUnit,
@@ -67,6 +70,7 @@ func (sp *span) room(n int) bool { return granules(uint32(n)) <= sp.end-sp.carve
 func (sp *span) cut(n int) []byte {
 	i := sp.carved
 	sp.recs[i] = stateCut | uint32(n)
+	sp.first[i/64] |= 1 << (i % 64)
 	sp.last, sp.carved = i, i+granules(uint32(n))
 	sp.used++
 	// Safety: the granules from i to carved lie inside the span.
@@ -76,6 +80,7 @@ func (sp *span) cut(n int) []byte {
 // uncut frees the block at granule i.
 func (sp *span) uncut(i uint32) {
 	sp.recs[i] = stateFree
+	sp.first[i/64] &^= 1 << (i % 64)
 	sp.used--
 	switch {
 	case sp.used == 0:
@@ -90,18 +95,24 @@ func (sp *span) uncut(i uint32) {
 // that of one, or of one that ends before off.
 func (sp *span) cutAt(off uint32, local bool) (i, within, r uint32) {
 	i = off / chunkUnit
-	if i >= uint32(len(sp.recs)) {
+	switch {
+	case i >= uint32(len(sp.recs)):
 		return i, 0, stateFree
+	case local && i >= sp.last:
+		i = sp.last
+	default:
+		// Not further back than the longest block reaches.
+		w := i / 64
+		least := w - min(w, maxCut/chunkUnit/64)
+		set := atomic.LoadUint64(&sp.first[w]) & (2<<(i%64) - 1)
+		for ; set == 0 && w > least; w-- {
+			set = atomic.LoadUint64(&sp.first[w-1])
+		}
+		if set != 0 {
+			i = w*64 + 63 - uint32(bits.LeadingZeros64(set))
+		}
 	}
-	least := i - min(i, maxSlot/chunkUnit)
-	if local && i >= sp.last {
-		i, least = sp.last, sp.last
-	}
-	for r = atomic.LoadUint32(&sp.recs[i]); r == stateFree && i > least; {
-		i--
-		r = atomic.LoadUint32(&sp.recs[i])
-	}
-	return i, off - i*chunkUnit, r
+	return i, off - i*chunkUnit, atomic.LoadUint32(&sp.recs[i])
 }
 
 // noteTrim takes note that a block of n bytes was trimmed, and whether it was the
@@ -152,8 +163,8 @@ func (h *Heap) cut(n int) []byte {
 		leave(s)
 		return nil
 	}
-	if s.cur[stripClass].room(n) && (h.sampler == nil || s.unsampled < h.sampler.batch) {
-		b := s.cut(n, int(c))
+	if sp := s.cur[stripClass]; sp.room(n) && (h.sampler == nil || s.unsampled < h.sampler.batch) {
+		b := s.cut(sp, n, int(c))
 		leave(s)
 		return b
 	}
@@ -172,18 +183,18 @@ func (h *Heap) cutSlow(n int) []byte {
 		unpin(s)
 		return nil
 	}
-	b := s.cut(n, c)
+	b := s.cut(s.cur[stripClass], n, c)
 	s.bring(h.sampler)
 	unpin(s)
 	return b
 }
 
-// cut takes n bytes, of class small+c, from the shard's strip.
-func (s *shard) cut(n, c int) []byte {
+// cut takes n bytes, of class small+c, from sp, the shard's strip.
+func (s *shard) cut(sp *span, n, c int) []byte {
 	s.cuts[c]--
 	s.unsampled++
 	s.malloced += uint64(n)
-	return s.cur[stripClass].cut(n)
+	return sp.cut(n)
 }
 
 // nextStrip finds room for n bytes in what the shard has, a strip that is empty
@@ -227,7 +238,7 @@ func (h *Heap) placeCut(n, c int) (b []byte, err error, ok bool) {
 			unpin(s)
 			return nil, nil, false
 		case s.cur[stripClass].room(n) || s.nextStrip(n):
-			b = s.cut(n, c-small)
+			b = s.cut(s.cur[stripClass], n, c-small)
 			s.bring(h.sampler)
 			unpin(s)
 			return b, nil, true

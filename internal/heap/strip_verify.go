@@ -10,6 +10,9 @@ func (sp *span) verifyStrip() error {
 	used, end := uint32(0), uint32(0) // of the block before
 	for i, r := range sp.recs {
 		i := uint32(i)
+		if begins := sp.first[i/64]>>(i%64)&1 != 0; begins != (r != stateFree) {
+			return fmt.Errorf("record %#x at %d, where a block begins: %v", r, i, begins)
+		}
 		switch r & stateMask {
 		case stateQueue:
 			if atomic.LoadUint32(&sp.bits[i/32])>>(i%32)&1 == 0 || atomic.LoadUint32(&sp.notified) == 0 {
