@@ -68,7 +68,10 @@ func (set *shardSet) on(m unsafe.Pointer) *shard {
 // is shared out.
 var pOfM uintptr
 
-var sectionsPrepared sync.Once
+var (
+	found            = lookForP() // at start, when little is in an M
+	sectionsPrepared sync.Once
+)
 
 func prepareSections() {
 	sectionsPrepared.Do(func() {
@@ -78,7 +81,7 @@ func prepareSections() {
 			inlined((*Heap).freeForeign, "Load", "(*Heap).published", "(*shardSet).on", "(*span).slot", "(*span).whole", "(*shard).queue") &&
 			inlined((*Heap).Borrow, "(*Heap).published", "(*shardSet).on") &&
 			inlined((*Heap).cut, "(*Heap).published", "(*shardSet).on", "(*span).room", "granules", "(*span).cut", "(*shard).cut") {
-			pOfM = lookForP()
+			pOfM = found
 		}
 	})
 }
@@ -122,7 +125,10 @@ func lookForP() (place uintptr) {
 }
 
 // peek reads what the word at p points to, if it does. Not while pinned: then
-// a fault ends the program.
+// a fault ends the program. The address sanitizer, which does not look here, would
+// end it as well.
+//
+//go:norace
 func peek(p *uintptr) (head [2]uint32) {
 	if *p%unsafe.Alignof(*p) != 0 {
 		return head

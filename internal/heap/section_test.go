@@ -48,6 +48,12 @@ func TestSectionFindsP(t *testing.T) {
 		})
 	}
 	wg.Wait()
+	// Also when more is in an M than at start, or nothing is found.
+	for range 100 {
+		if place := lookForP(); place != pOfM && place != 0 {
+			t.Errorf("the P is at %d and at %d", place, pOfM)
+		}
+	}
 	if few := set[:0]; few.on(here()) != noShard {
 		t.Error("an empty set has a shard")
 	}
