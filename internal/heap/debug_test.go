@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 	"unsafe"
 
@@ -298,20 +299,21 @@ func TestDebugLimit(t *testing.T) {
 // TestDebugQuarantineEnds: without more frees the memory comes back by itself.
 func TestDebugQuarantineEnds(t *testing.T) {
 	eachDebug(t, Debug{}, func(t *testing.T, h *Heap, _ *[]error) {
-		t.Parallel()
-		var all [][]byte
-		for range 200 {
-			all = append(all, mustMalloc(t, h, 3000))
-		}
-		for _, b := range all {
-			h.Free(b)
-		}
-		for until := time.Now().Add(5 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-			if s := h.Stats(); s.Chunks <= 1 && s.Backing <= maxChunk {
-				break
-			} else if time.Now().After(until) {
-				t.Fatalf("still there: %+v", s)
+		synctest.Test(t, func(t *testing.T) {
+			var all [][]byte
+			for range 200 {
+				all = append(all, mustMalloc(t, h, 3000))
 			}
-		}
+			for _, b := range all {
+				h.Free(b)
+			}
+			for until := time.Now().Add(5 * time.Second); ; pass(tickPeriod) {
+				if s := h.Stats(); s.Chunks <= 1 && s.Backing <= maxChunk {
+					break
+				} else if time.Now().After(until) {
+					t.Fatalf("still there: %+v", s)
+				}
+			}
+		})
 	})
 }

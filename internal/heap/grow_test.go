@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/gomem-go/gomem/backing"
@@ -202,19 +203,21 @@ func TestLimitServesAll(t *testing.T) {
 
 // TestChunkInUseStays: a chunk that is empty whenever the clock ticks, but not in
 // between, stays; when it is not used any more it goes, however large.
-func TestChunkInUseStays(t *testing.T) {
+func TestChunkInUseStays(t *testing.T) { synctest.Test(t, chunkInUseStays) }
+
+func chunkInUseStays(t *testing.T) {
 	g := &gated{}
 	h := gatedHeap(g, 0)
 	mustFree(t, h, mustMalloc(t, h, 100))
 	for range 25 {
 		mustFree(t, h, mustMalloc(t, h, 8<<20))
-		time.Sleep(tickPeriod / 5)
+		pass(tickPeriod / 5)
 	}
 	// At the first tick one of two chunks goes, and both were used until then.
 	if calls := g.calls.Load(); calls > 3 {
 		t.Errorf("%d mappings for one block at a time", calls)
 	}
-	for end := time.Now().Add(10 * tickPeriod); h.Stats().Backing > 2<<20; time.Sleep(tickPeriod / 5) {
+	for end := time.Now().Add(10 * tickPeriod); h.Stats().Backing > 2<<20; pass(tickPeriod / 5) {
 		if time.Now().After(end) {
 			t.Fatalf("after %v without use: %+v", 10*tickPeriod, h.Stats())
 		}
@@ -226,7 +229,9 @@ func TestChunkInUseStays(t *testing.T) {
 
 // TestLargeChunkOfSpansGoes: a large chunk in which the last spans are goes too,
 // after the quiet period in which the shards gave them back.
-func TestLargeChunkOfSpansGoes(t *testing.T) {
+func TestLargeChunkOfSpansGoes(t *testing.T) { synctest.Test(t, largeChunkOfSpansGoes) }
+
+func largeChunkOfSpansGoes(t *testing.T) {
 	h := gatedHeap(&gated{}, 0)
 	mustFree(t, h, mustMalloc(t, h, 8<<20))
 	var blocks [][]byte
@@ -237,7 +242,7 @@ func TestLargeChunkOfSpansGoes(t *testing.T) {
 		t.Fatalf("%+v", s)
 	}
 	mustFree(t, h, blocks...)
-	for end := time.Now().Add(10 * tickPeriod); h.Stats().Backing > 0; time.Sleep(tickPeriod / 5) {
+	for end := time.Now().Add(10 * tickPeriod); h.Stats().Backing > 0; pass(tickPeriod / 5) {
 		if time.Now().After(end) {
 			t.Fatalf("after %v without use: %+v", 10*tickPeriod, h.Stats())
 		}

@@ -2,56 +2,65 @@ package heap
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 )
+
+// pass has d pass in the bubble of the test, and the clock do what it does then.
+func pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
 
 // TestDrainIsNoticed: memory goes back by itself also when the last blocks are
 // slots or lie in strips, and are freed without touching a chunk, by goroutines
 // that allocate nothing, long after the last allocation.
 func TestDrainIsNoticed(t *testing.T) {
 	for _, size := range [][2]int{{64, 64}, {3000, 3000}, {16 << 10, 16 << 10}, {16 << 10, 1400}} {
-		n, keep := size[0], size[1]
-		h := newHeap(1 << 20)
-		var blocks [][]byte
-		for held := 0; held < 16<<20; held += keep {
-			b := mustMalloc(t, h, n)
-			mustFree(t, h, b[keep:])
-			blocks = append(blocks, b[:keep])
-		}
-		for h.ticking.Load() { // nothing happens, so the clock stops
-			time.Sleep(tickPeriod / 5)
-		}
-		done := make(chan bool)
-		for w := range 4 {
-			go func() {
-				ok := true
-				for i := w; i < len(blocks); i += 4 {
-					ok = h.Free(blocks[i]) && ok
-				}
-				done <- ok
-			}()
-		}
-		for range 4 {
-			if !<-done {
-				t.Fatal("refused")
+		synctest.Test(t, func(t *testing.T) { drainIsNoticed(t, size[0], size[1]) })
+	}
+}
+
+func drainIsNoticed(t *testing.T, n, keep int) {
+	h := newHeap(1 << 20)
+	var blocks [][]byte
+	for held := 0; held < 16<<20; held += keep {
+		b := mustMalloc(t, h, n)
+		mustFree(t, h, b[keep:])
+		blocks = append(blocks, b[:keep])
+	}
+	for h.ticking.Load() { // nothing happens, so the clock stops
+		pass(tickPeriod / 5)
+	}
+	done := make(chan bool)
+	for w := range 4 {
+		go func() {
+			ok := true
+			for i := w; i < len(blocks); i += 4 {
+				ok = h.Free(blocks[i]) && ok
 			}
+			done <- ok
+		}()
+	}
+	for range 4 {
+		if !<-done {
+			t.Fatal("refused")
 		}
-		deadline := time.Now().Add(20 * tickPeriod)
-		for h.Stats().Chunks > 1 && time.Now().Before(deadline) {
-			time.Sleep(tickPeriod / 5)
-		}
-		if s := h.Stats(); s.Chunks > 1 || s.Live != 0 {
-			t.Errorf("blocks of %d bytes: %+v", keep, s)
-		}
-		if err := h.Verify(); err != nil {
-			t.Error(err)
-		}
-		for h.ticking.Load() { // the last period is a quiet one
-			time.Sleep(tickPeriod / 5)
-		}
-		if n := h.spares(); n > 0 {
-			t.Errorf("blocks of %d bytes: %d spans are kept", keep, n)
-		}
+	}
+	for end := time.Now().Add(20 * tickPeriod); h.Stats().Chunks > 1 && time.Now().Before(end); {
+		pass(tickPeriod / 5)
+	}
+	if s := h.Stats(); s.Chunks > 1 || s.Live != 0 {
+		t.Errorf("blocks of %d bytes: %+v", keep, s)
+	}
+	if err := h.Verify(); err != nil {
+		t.Error(err)
+	}
+	for h.ticking.Load() { // the last period is a quiet one
+		pass(tickPeriod / 5)
+	}
+	if n := h.spares(); n > 0 {
+		t.Errorf("blocks of %d bytes: %d spans are kept", keep, n)
 	}
 }
 
