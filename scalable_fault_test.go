@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/gomem-go/gomem/backing"
@@ -123,6 +124,10 @@ func TestFaultyUnmapKeepsTheLimit(t *testing.T) {
 // After a peak all chunks but one go back by themselves within two seconds.
 func TestMemoryGoesBackByItself(t *testing.T) {
 	plainOnly(t)
+	synctest.Test(t, memoryGoesBackByItself)
+}
+
+func memoryGoesBackByItself(t *testing.T) {
 	var all []*shadow
 	var sources []*backing.Faulty
 	for _, k := range kinds() {
@@ -141,6 +146,7 @@ func TestMemoryGoesBackByItself(t *testing.T) {
 		n, bytes := sources[i].Live()
 		for (n > 1 || bytes > 4<<20) && time.Now().Before(end) {
 			time.Sleep(10 * time.Millisecond)
+			synctest.Wait()
 			n, bytes = sources[i].Live()
 		}
 		if n > 1 || bytes > 4<<20 {
@@ -152,7 +158,9 @@ func TestMemoryGoesBackByItself(t *testing.T) {
 
 // What Borrow lends can be used, however long and whatever is freed, until the
 // next allocation.
-func TestG22BorrowStaysMapped(t *testing.T) {
+func TestG22BorrowStaysMapped(t *testing.T) { synctest.Test(t, borrowStaysMapped) }
+
+func borrowStaysMapped(t *testing.T) {
 	type loan struct {
 		a *ScalableMemoryAllocator
 		b []byte
@@ -169,7 +177,8 @@ func TestG22BorrowStaysMapped(t *testing.T) {
 			a.Free(third)
 		}
 	}
-	time.Sleep(700 * time.Millisecond)
+	time.Sleep(2 * time.Second)
+	synctest.Wait()
 	for _, l := range loans {
 		l.a.Trim()
 		for i := 0; i < len(l.b); i += 97 {
