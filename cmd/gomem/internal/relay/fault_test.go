@@ -211,7 +211,9 @@ func TestStalledSubscriberIsCutOff(t *testing.T) {
 			r.send(pub, in.tags)
 			return r.said("cut off: took nothing")
 		})
-		if r.count.faults.Load() != 1 || r.count.dropped.Load() == 0 {
+		// How much comes in while it is stalled depends on the machine.
+		many := r.count.bytesIn.Load()-r.count.bytesOut.Load() > queueBytes+2*writeBytes
+		if r.count.faults.Load() != 1 || many && r.count.dropped.Load() == 0 {
 			t.Errorf("%d faults, %d frames dropped", r.count.faults.Load(), r.count.dropped.Load())
 		}
 		until(t, "its departure", func() bool { return r.count.subscribers.Load() == 0 })

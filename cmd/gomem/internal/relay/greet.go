@@ -14,7 +14,7 @@ import (
 
 // Limits of the greeting.
 const (
-	silence      = 300 * time.Millisecond // after it a quiet client is a subscriber
+	quietTime    = 300 * time.Millisecond // after it a quiet client is a subscriber
 	greetTimeout = 10 * time.Second
 	maxHead      = 8 << 10 // of an HTTP request
 	maxName      = 64
@@ -48,9 +48,10 @@ type greeting struct {
 //	"GET /name HTTP/1.1…"      pulls by HTTP
 //	nothing for 300 ms         pulls
 //
-// What follows the greeting is left unread, and it is FLV for a publisher.
-func greet(conn *net.TCPConn, src source) (greeting, error) {
-	if err := conn.SetReadDeadline(time.Now().Add(silence)); err != nil {
+// What follows the greeting is left unread, and it is FLV for a publisher. Quiet is
+// how long nothing may be.
+func greet(conn *net.TCPConn, src source, quiet time.Duration) (greeting, error) {
+	if err := conn.SetReadDeadline(time.Now().Add(quiet)); err != nil {
 		return greeting{}, err
 	}
 	start, err := src.peek(4)

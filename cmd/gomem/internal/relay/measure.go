@@ -23,7 +23,7 @@ func measure(ctx context.Context, cfg *config, length time.Duration, in *input, 
 	if err != nil {
 		return nil, errors.Join(err, e.close())
 	}
-	srv.wait = true
+	srv.wait, srv.quiet = true, greetTimeout // all its clients say what they want
 	srv.corrupt = cfg.corrupt
 	srv.report = func(format string, args ...any) {
 		if srv.count.faults.Load() > 0 {

@@ -32,6 +32,7 @@ type server struct {
 	engine engine
 	wait   bool                             // slow subscribers hold their publisher up
 	report func(format string, args ...any) // told about clients that come, go and fail
+	quiet  time.Duration                    // how long a client may say nothing until it is a subscriber
 	stall  time.Duration                    // how long a subscriber may take nothing
 	count  counters
 
@@ -58,6 +59,7 @@ func listen(addr string, e engine) (*server, error) {
 	return &server{
 		engine:   e,
 		report:   func(string, ...any) {},
+		quiet:    quietTime,
 		stall:    stallTimeout,
 		listener: l,
 		streams:  make(map[string]*stream),
@@ -93,8 +95,9 @@ func (s *server) register(conn *net.TCPConn) bool {
 		return false
 	}
 	s.conns[conn] = struct{}{}
+	quiet := s.quiet
 	s.wg.Go(func() {
-		s.handle(conn)
+		s.handle(conn, quiet)
 		conn.Close()
 		s.mu.Lock()
 		delete(s.conns, conn)
@@ -116,9 +119,9 @@ func (s *server) close() {
 }
 
 // handle serves one client from greeting to farewell.
-func (s *server) handle(conn *net.TCPConn) {
+func (s *server) handle(conn *net.TCPConn, quiet time.Duration) {
 	src := s.engine.open(conn)
-	hello, err := greet(conn, src)
+	hello, err := greet(conn, src, quiet)
 	switch {
 	case err != nil:
 		src.close()
