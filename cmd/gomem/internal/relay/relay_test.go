@@ -205,8 +205,10 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const most = 0.01 // what the runtime does beside: stacks, timers, waiting goroutines
-	if f := all[0]; f.framesIn == 0 || f.perFrame(f.allocs) > most {
+	// What the runtime does beside, stacks, timers, waiting goroutines, and the last
+	// queue that grows do not depend on how many frames the machine can do.
+	const beside, perFrame = 2000, 0.01
+	if f := all[0]; f.framesIn == 0 || float64(f.allocs) > beside+perFrame*float64(f.framesIn) {
 		t.Errorf("%d allocations for %d frames", f.allocs, f.framesIn)
 	}
 }
