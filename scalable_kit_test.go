@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+	"testing/synctest"
 	"unsafe"
 
 	"github.com/gomem-go/gomem/backing"
@@ -81,6 +82,14 @@ func eachKind(t *testing.T, f func(t *testing.T, k kind)) {
 	for _, k := range kinds() {
 		t.Run(k.name, func(t *testing.T) { f(t, k) })
 	}
+}
+
+// eachKindAtRest is eachKind where no time passes: nothing goes back by itself,
+// however slow the machine is.
+func eachKindAtRest(t *testing.T, f func(t *testing.T, k kind)) {
+	eachKind(t, func(t *testing.T, k kind) {
+		synctest.Test(t, func(t *testing.T) { f(t, k) })
+	})
 }
 
 // stamp is what is left of a block, and what is in it: byte i of the block is

@@ -222,9 +222,9 @@ var misuseRows = []struct {
 // TestMisuse takes each row of misuse to each kind of allocator: the free is
 // refused with its reason, nothing changes, and the allocator works on.
 func TestMisuse(t *testing.T) {
-	eachKind(t, func(t *testing.T, k kind) {
-		for _, row := range misuseRows {
-			t.Run(row.name, func(t *testing.T) {
+	for _, row := range misuseRows {
+		t.Run(row.name, func(t *testing.T) {
+			eachKindAtRest(t, func(t *testing.T, k kind) {
 				m := newMisuseBench(t, k)
 				for _, n := range misuseSizes {
 					if n > 1<<20 && testing.Short() {
@@ -235,12 +235,12 @@ func TestMisuse(t *testing.T) {
 				m.run(1000)
 				m.drain()
 			})
-		}
-	})
+		})
+	}
 }
 
 func TestMisuseSizes(t *testing.T) {
-	eachKind(t, func(t *testing.T, k kind) {
+	eachKindAtRest(t, func(t *testing.T, k kind) {
 		src := backing.NewFaulty(backing.Heap())
 		m := newMisuseBench(t, kind{k.name, k.place, k.shared, nil}, WithBacking(src))
 		maps := src.Calls(backing.OpMap)
@@ -299,7 +299,7 @@ func TestMisuseSizes(t *testing.T) {
 }
 
 func TestMisuseAfterClose(t *testing.T) {
-	eachKind(t, func(t *testing.T, k kind) {
+	eachKindAtRest(t, func(t *testing.T, k kind) {
 		m := newMisuseBench(t, k)
 		b, large := m.malloc(100), m.malloc(30000)
 		if err := m.a.Close(); err != nil {
@@ -351,7 +351,7 @@ func (c *consecutive) Unmap([]byte) error { return nil }
 
 // Row 15: a range from the end of one mapping into the next belongs to neither.
 func TestMisuseAdjacentMappings(t *testing.T) {
-	eachKind(t, func(t *testing.T, k kind) {
+	eachKindAtRest(t, func(t *testing.T, k kind) {
 		all, err := backing.Heap().Map(32 << 20)
 		if err != nil {
 			t.Fatal(err)
