@@ -8,9 +8,11 @@ import "sync/atomic"
 // handles made at once; takes no lock in steady state.
 //
 //go:nosplit
+//go:noinline
 func (p *AllocatorPool) Get() *Allocator {
 	// What calls anything is left to getSlow, which also checks that there is stack:
-	// this keeps a twentieth of the time off Get and Release.
+	// this keeps a twentieth of the time off Get and Release. Inlined by a profile into
+	// a package that is compiled otherwise it might call after all, so it is not.
 	var mark byte
 	if p != nil && !DisableAllLac {
 		if s, ok := p.seats.find(&mark); ok {
@@ -26,8 +28,10 @@ func (p *AllocatorPool) Get() *Allocator {
 }
 
 // getSlow is Get where there is no seat for the goroutine that has mark, or its
-// seat has more to clear or nothing to lend.
+// seat has more to clear or nothing to lend. It is go:nocheckptr, as lend, because
+// it may have functions inlined that have to be.
 //
+//go:nocheckptr
 //go:noinline
 func (p *AllocatorPool) getSlow(mark *byte) *Allocator {
 	if p == nil || DisableAllLac {
@@ -98,6 +102,8 @@ func (s *shard) turn(h *Allocator, c *core) {
 // lend is Get when the arena released last cannot be lent at once. The caller
 // is pinned at s, and not any more when it returns, or has the seat that mark
 // leads to if s is nil.
+//
+//go:nocheckptr
 func (p *AllocatorPool) lend(s *shard, mark *byte) *Allocator {
 	if s == nil {
 		if h := p.seats.again(mark); h != nil {

@@ -14,8 +14,8 @@ import (
 // variable can be used by nobody else until the function calls something that
 // may grow, and so move, the stack. When a block passes to another goroutine,
 // the runtime orders the two, as it must for the stack's own contents. All of this
-// is runtime assumption 6. The functions are go:nocheckptr because the stricter
-// of the compiler's checks would put the variable on the heap.
+// is runtime assumption 6. The functions are go:nocheckptr because checks of the
+// compiler would put the variable on the heap, or call between the look and the use.
 
 const (
 	stackBlockShift = 11 // stacks are powers of two of at least 2 KiB, aligned
@@ -27,11 +27,16 @@ const (
 // slot is the window of one stack block. It is handed out from its end, which
 // takes one load less than from its start.
 type slot struct {
+	filed
+	_ [cacheLine - 4*unsafe.Sizeof(uintptr(0))]byte
+}
+
+// filed is what a slot holds.
+type filed struct {
 	key  uintptr        // stack block, 0 when free; written once, under the core's lock
 	base unsafe.Pointer // of the window
 	left uintptr        // how many bytes at base are free, all of them zero
 	size uintptr        // of the window, in bytes
-	_    [cacheLine - 4*unsafe.Sizeof(uintptr(0))]byte
 }
 
 // table files windows by stack block. Slots are claimed under the core's lock
@@ -76,29 +81,36 @@ func (s *slot) fill(w window, n uintptr) unsafe.Pointer {
 // elsewhere serves alloc when the window of the handle could not: from that of the
 // goroutine if the handle is shared, else the slow way. It is inlined with alloc
 // into the code of the user, and all but fills the compiler's budget. No call
-// happens between the look at the key and the store, so the stack stays put. The
+// happens between the look at the key and the store, so the stack stays put. All is
+// read before: where the user's package alone is compiled with -d=checkptr the
+// sum is checked by a call, after which the slot may be another goroutine's. The
 // key is loaded plainly: if it is that of this block, the goroutines of this block
 // have stored it.
 //
+// What is looked up has no size, so it costs no store; and where it is put on the heap
+// after all, as in a user's package under -d=checkptr=2, it has an address that is on no
+// stack.
+//
 //go:nocheckptr
 func elsewhere(ac *Allocator, n uintptr, slow slowFunc) unsafe.Pointer {
-	var mark byte
 	if ac != nil && ac.table != nil {
-		block := uintptr(unsafe.Pointer(&mark)) >> stackBlockShift
+		block := uintptr(unsafe.Pointer(new([0]byte))) >> stackBlockShift
 		s := &ac.table.slots[block%tableSlots]
-		if s.key == block && s.left >= n {
+		if f := s.filed; f.key == block && f.left >= n {
 			s.left -= n
 			// Safety: as in alloc.
-			return unsafe.Add(s.base, s.left)
+			return unsafe.Add(f.base, f.left-n)
 		}
 	}
 	return slow(ac)
 }
 
 // allocShared hands out n zero bytes to one of several goroutines, whose window
-// may be where elsewhere does not look.
+// may be where elsewhere does not look. Inlined by a profile into a package that is
+// compiled otherwise, it would be checked.
 //
 //go:nocheckptr
+//go:noinline
 func (c *core) allocShared(t *table, n uintptr) unsafe.Pointer {
 	var mark byte
 	block := uintptr(unsafe.Pointer(&mark)) >> stackBlockShift
