@@ -105,34 +105,24 @@ func elsewhere(ac *Allocator, n uintptr, slow slowFunc) unsafe.Pointer {
 	return slow(ac)
 }
 
-// allocShared hands out n zero bytes to one of several goroutines, whose window
-// may be where elsewhere does not look. Inlined by a profile into a package that is
-// compiled otherwise, it would be checked.
+// allocShared hands out n zero bytes to one of several goroutines: from its window,
+// which may be where elsewhere does not look, from a new one, or directly. Inlined
+// by a profile into a package that is compiled otherwise, it would be checked.
 //
 //go:nocheckptr
 //go:noinline
 func (c *core) allocShared(t *table, n uintptr) unsafe.Pointer {
 	var mark byte
-	block := uintptr(unsafe.Pointer(&mark)) >> stackBlockShift
-	if s := t.find(block); s != nil && s.key == block && s.left >= n {
-		s.left -= n
-		// Safety: as in alloc.
-		return unsafe.Add(s.base, s.left)
-	}
-	return c.refillShared(t, n, &mark)
-}
-
-// refillShared gives the calling goroutine a new window, or n bytes directly.
-// mark is a variable of the caller, so that the window is filed where the
-// caller will look.
-//
-//go:nocheckptr
-func (c *core) refillShared(t *table, n uintptr, mark *byte) unsafe.Pointer {
 	g := c.granule() / 4 &^ (word - 1)
 	var last unsafe.Pointer
-	block := uintptr(unsafe.Pointer(mark)) >> stackBlockShift
+	block := uintptr(unsafe.Pointer(&mark)) >> stackBlockShift
 	s := t.find(block)
 	if s != nil && s.key == block {
+		if s.left >= n {
+			s.left -= n
+			// Safety: as in alloc.
+			return unsafe.Add(s.base, s.left)
+		}
 		g, last = c.grow(g, s.size), s.base
 	}
 	if s == nil || n > max(g, c.granule())/4 {
@@ -143,17 +133,17 @@ func (c *core) refillShared(t *table, n uintptr, mark *byte) unsafe.Pointer {
 		return c.takeShared(n)
 	}
 	// The stack may have moved until here, and another goroutine may have got the
-	// slot. Nothing from the block to fill moves it again.
-	block = uintptr(unsafe.Pointer(mark)) >> stackBlockShift
-	if s = t.find(block); s != nil && s.key == block {
+	// slot, or this one have another with room. Nothing from the block to fill moves it again.
+	block = uintptr(unsafe.Pointer(&mark)) >> stackBlockShift
+	if s = t.find(block); s != nil && s.key == block && s.left < n {
 		return s.fill(w, n)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	// As above.
-	block = uintptr(unsafe.Pointer(mark)) >> stackBlockShift
-	if s = t.find(block); s == nil {
-		return w.bump(n)
+	block = uintptr(unsafe.Pointer(&mark)) >> stackBlockShift
+	if s = t.find(block); s == nil || s.left >= n {
+		return c.shorten(w, n)
 	}
 	p := s.fill(w, n)
 	if s.key == 0 {

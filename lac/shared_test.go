@@ -93,6 +93,38 @@ func TestSharedByMany(t *testing.T) {
 	ac.Release()
 }
 
+// Goroutines whose stacks grow at any place of an allocation take what they need,
+// and not a window each: where the stack comes to lie another one has left its own.
+func TestSharedWhereStacksGrow(t *testing.T) {
+	p := quietPool(t)
+	ac := p.Get()
+	ac.IncRef()
+	var at func(depth int)
+	at = func(depth int) {
+		if depth > 0 {
+			at(depth - 1)
+			return
+		}
+		ac.Int(1)
+	}
+	for depth := range 60 {
+		for range 100 {
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				at(depth)
+			}()
+			<-done
+		}
+	}
+	// They took 48 KB, and a few windows.
+	if n := p.Stats().ChunksMade; n > 12 {
+		t.Errorf("%d chunks of 64 KiB made", n)
+	}
+	ac.DecRef()
+	ac.Release()
+}
+
 // The fast paths are inlined: each fits the compiler's budget, some just so.
 func TestInlined(t *testing.T) {
 	if testing.Short() {
