@@ -282,20 +282,6 @@ func (c *core) cutNear(n uintptr, last unsafe.Pointer) (p unsafe.Pointer, size, 
 	return p, n, dirty
 }
 
-// shorten hands out n bytes of a window that was carved for nothing, and takes back
-// the rest if nobody carved another one since. The caller holds the lock.
-func (c *core) shorten(w window, n uintptr) unsafe.Pointer {
-	switch r, rest := &c.cur, w.end-n; uintptr(w.base) {
-	case uintptr(r.base) + r.off - w.end:
-		r.off -= rest
-	case uintptr(r.base) + r.end:
-		r.end += rest
-		// Safety: the last n bytes of the window.
-		return unsafe.Add(w.base, rest)
-	}
-	return w.base
-}
-
 // granule is the size of the first window that a goroutine carves, in bytes.
 func (c *core) granule() uintptr { return min(4096, (c.pool.chunkSize/4)&^(word-1)) }
 

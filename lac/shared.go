@@ -152,3 +152,17 @@ func (c *core) allocShared(t *table, n uintptr) unsafe.Pointer {
 	}
 	return p
 }
+
+// shorten hands out n bytes of a window that was carved for nothing, and takes back
+// the rest if nobody carved another one since. The caller holds the lock.
+func (c *core) shorten(w window, n uintptr) unsafe.Pointer {
+	switch r, rest := &c.cur, w.end-n; uintptr(w.base) {
+	case uintptr(r.base) + r.off - w.end:
+		r.off -= rest
+	case uintptr(r.base) + r.end:
+		r.end += rest
+		// Safety: the last n bytes of the window.
+		return unsafe.Add(w.base, rest)
+	}
+	return w.base
+}
