@@ -100,6 +100,7 @@ func TestMeltBesideFrees(t *testing.T) {
 	} {
 		t.Run(kind.name, func(t *testing.T) {
 			h, other := sharedOut(t, kind.n), newHelper(t)
+			h.ticking.Store(false) // the clock may tick beside
 			rng := rand.New(rand.NewPCG(seed, 0))
 			melted, round := 0, 0
 			for more := rounds(3000); more(); round++ {
@@ -157,6 +158,7 @@ func TestMeltBesideFrees(t *testing.T) {
 func TestMeltBesideTheOwner(t *testing.T) {
 	for _, n := range []int{maxSmall + 1, readSize} {
 		h, other := sharedOut(t, n), newHelper(t)
+		h.ticking.Store(false) // the clock may tick beside
 		var ring [10]stamped
 		turn := 0
 		renew := func() {

@@ -10,10 +10,12 @@ import (
 	"github.com/gomem-go/gomem/offset"
 )
 
-// sharedOut returns a heap that gives slots for blocks of n bytes.
+// sharedOut returns a heap that gives slots for blocks of n bytes. Its clock stands,
+// so that nothing goes back by itself where the machine is slow.
 func sharedOut(t *testing.T, n int) *Heap {
 	t.Helper()
 	h := newHeap(1 << 20)
+	h.ticking.Store(true)
 	for range 1024 + firstWait {
 		h.Free(mustMalloc(t, h, n))
 	}
