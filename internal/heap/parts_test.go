@@ -127,15 +127,11 @@ func TestPartsAtOnce(t *testing.T) {
 // TestTrimBesidesParts: a goroutine trims blocks while another one frees parts of
 // them from the front. Both are right.
 func TestTrimBesidesParts(t *testing.T) {
-	rounds := 300
-	if testing.Short() {
-		rounds = 20
-	}
 	for _, n := range []int{1000, readSize} {
 		h, _ := stripped(t)
 		runtime.GOMAXPROCS(2)
 		var blocks [500][]byte
-		for range rounds {
+		for more := rounds(300); more(); {
 			for i := range blocks {
 				blocks[i] = mustMalloc(t, h, n)
 			}
