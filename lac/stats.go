@@ -28,7 +28,9 @@ func (p *AllocatorPool) shardCounts() (gets, releases uint64) {
 }
 
 // Stats returns a snapshot: each number is recent, and exact while nobody uses
-// the pool. It may be called at any time from any goroutine. O(processors).
+// the pool; but Gets or Releases may lack one for a goroutine that was stopped in the
+// middle of one for longer than two collections. It may be called at any time from
+// any goroutine. O(processors).
 func (p *AllocatorPool) Stats() Stats {
 	p.mu.Lock()
 	gets, releases := p.counts()

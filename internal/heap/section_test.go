@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"unsafe"
+
+	"github.com/gomem-go/gomem/backing"
 )
 
 // TestSectionFindsP: the P that a section finds is the one that pinning names,
@@ -93,9 +95,17 @@ func TestPeek(t *testing.T) {
 			t.Errorf("peek at %#x: %v", c.word, got)
 		}
 	}
-	p := &head
+	p := new([2]uint32)
+	*p = head
 	if got := peek((*uintptr)(unsafe.Pointer(&p))); got != head {
 		t.Errorf("peek at a pointer: %v", got)
+	}
+	// The address sanitizer does not look: a word may point to what was freed.
+	freed := unsafe.Slice((*byte)(unsafe.Pointer(p)), unsafe.Sizeof(*p))
+	backing.Poison(freed)
+	got := peek((*uintptr)(unsafe.Pointer(&p)))
+	if backing.Unpoison(freed); got != head {
+		t.Errorf("peek at a pointer to poison: %v", got)
 	}
 }
 
