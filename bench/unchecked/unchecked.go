@@ -34,7 +34,7 @@ const (
 
 // check finds the comparison of the record of a slot with the block that is said
 // to be live in it.
-var check = regexp.MustCompile(`if off < uintptr\(sp\.limit\) && (.*\bstateLive\b.*\blen\(b\)) \{\n`)
+var check = regexp.MustCompile(`if within == 0 && (.*\bstateLive\b.*\blen\(b\)\)) \{\n`)
 
 var (
 	// ErrNoGo: the go command is missing.
