@@ -71,7 +71,8 @@
 //   - of a block freed in parts the bytes that are not gone are counted, one at
 //     least; no record stays busy
 //   - the blocks of a strip lie between its start and where the next one is cut,
-//     in order, none over another; an empty strip starts over
+//     in order, none over another, and its bitmap has where they begin; an empty
+//     strip starts over
 //
 // # Accounting
 //

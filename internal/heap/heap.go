@@ -105,6 +105,9 @@ func (h *Heap) Init(cfg Config) {
 		h.sampler = newSampler(cfg.Sample)
 		runtime.AddCleanup(h, (*sampler).drop, h.sampler)
 	}
+	if h.cfg.Spans {
+		prepareSections() // not where somebody waits for a block
+	}
 }
 
 // Malloc returns n bytes with cap == len, not zeroed, aligned to 16 bytes

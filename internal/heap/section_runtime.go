@@ -64,8 +64,8 @@ func (set *shardSet) on(m unsafe.Pointer) *shard {
 
 // pOfM is where a thread's record in the runtime, the M, keeps the pointer to
 // the P it runs on; 0 if that was not found or a section would call something, and
-// then no section sees a shard: the slow paths pin. It is set before the first heap
-// is shared out.
+// then no section sees a shard: the slow paths pin. It is set when the first heap
+// with spans is made: to look at the machine code takes half a millisecond.
 var pOfM uintptr
 
 var (

@@ -26,7 +26,6 @@ func (h *Heap) shareOut() bool {
 			h.wait[i] = firstWait
 		}
 	}
-	prepareSections()
 	set := make(shardSet, shardCount())
 	for i := range set {
 		set[i] = noShard

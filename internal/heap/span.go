@@ -70,7 +70,7 @@ type span struct {
 	stock uint32 // free slots when the span became the current one, or was carved last
 
 	end, last, most uint32   // of a strip, see there
-	first           []uint64 // the same
+	begins          []uint64 // the same
 
 	parts atomic.Pointer[parts] // nil until a part of a block was freed
 

@@ -21,7 +21,7 @@ import (
 // record of a block is that of its first granule; all others say free. last is
 // where the block that was cut last starts, or carved if it was freed. What is
 // free before carved is free for nobody, until the strip is empty, and starts
-// over, or melts. The bitmap first has the granules where blocks begin, to look for
+// over, or melts. The bitmap begins has the granules where blocks do, to look for
 // that of a part without walking over the records. The accounting equation:
 //
 //	used == blocks, live or queued
@@ -53,13 +53,13 @@ func granules(n uint32) uint32 { return (n + chunkUnit - 1) / chunkUnit }
 
 func newStrip() *span {
 	return &span{
-		recs:  make([]uint32, maxSpan/chunkUnit),
-		bits:  make([]uint32, maxSpan/chunkUnit/32),
-		first: make([]uint64, maxSpan/chunkUnit/64),
-		size:  chunkUnit,
-		limit: maxSpan,
-		magic: 1 << 35 / chunkUnit,
-		class: stripClass,
+		recs:   make([]uint32, maxSpan/chunkUnit),
+		bits:   make([]uint32, maxSpan/chunkUnit/32),
+		begins: make([]uint64, maxSpan/chunkUnit/64),
+		size:   chunkUnit,
+		limit:  maxSpan,
+		magic:  1 << 35 / chunkUnit,
+		class:  stripClass,
 	}
 }
 
@@ -70,7 +70,7 @@ func (sp *span) room(n int) bool { return granules(uint32(n)) <= sp.end-sp.carve
 func (sp *span) cut(n int) []byte {
 	i := sp.carved
 	sp.recs[i] = stateCut | uint32(n)
-	sp.first[i/64] |= 1 << (i % 64)
+	sp.begins[i/64] |= 1 << (i % 64)
 	sp.last, sp.carved = i, i+granules(uint32(n))
 	sp.used++
 	// Safety: the granules from i to carved lie inside the span.
@@ -80,7 +80,7 @@ func (sp *span) cut(n int) []byte {
 // uncut frees the block at granule i.
 func (sp *span) uncut(i uint32) {
 	sp.recs[i] = stateFree
-	sp.first[i/64] &^= 1 << (i % 64)
+	sp.begins[i/64] &^= 1 << (i % 64)
 	sp.used--
 	switch {
 	case sp.used == 0:
@@ -104,9 +104,9 @@ func (sp *span) cutAt(off uint32, local bool) (i, within, r uint32) {
 		// Not further back than the longest block reaches.
 		w := i / 64
 		least := w - min(w, maxCut/chunkUnit/64)
-		set := atomic.LoadUint64(&sp.first[w]) & (2<<(i%64) - 1)
+		set := atomic.LoadUint64(&sp.begins[w]) & (2<<(i%64) - 1)
 		for ; set == 0 && w > least; w-- {
-			set = atomic.LoadUint64(&sp.first[w-1])
+			set = atomic.LoadUint64(&sp.begins[w-1])
 		}
 		if set != 0 {
 			i = w*64 + 63 - uint32(bits.LeadingZeros64(set))

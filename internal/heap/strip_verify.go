@@ -10,7 +10,7 @@ func (sp *span) verifyStrip() error {
 	used, end := uint32(0), uint32(0) // of the block before
 	for i, r := range sp.recs {
 		i := uint32(i)
-		if begins := sp.first[i/64]>>(i%64)&1 != 0; begins != (r != stateFree) {
+		if begins := sp.begins[i/64]>>(i%64)&1 != 0; begins != (r != stateFree) {
 			return fmt.Errorf("record %#x at %d, where a block begins: %v", r, i, begins)
 		}
 		switch r & stateMask {
