@@ -90,7 +90,7 @@ type Heap struct {
 // Init prepares a zero Heap, which maps nothing yet.
 func (h *Heap) Init(cfg Config) {
 	h.cfg = cfg
-	h.publish(&noShards)
+	h.publish(noShards)
 	h.spans.Store(noSpans)
 	h.table.Store(&noChunks)
 	h.cfg.Spans = cfg.Spans && cfg.Record == nil
@@ -186,6 +186,7 @@ func (h *Heap) malloc(n int) ([]byte, error) {
 // mallocSlot takes a slot, or places the block where slots are not worth it.
 func (h *Heap) mallocSlot(n, c int) ([]byte, error) {
 	s := h.pin()
+	h.note(s)
 	if s != noShard && s.refill(c) {
 		b := s.takeFor(n, c)
 		s.bring(h.sampler)
@@ -278,6 +279,7 @@ func (h *Heap) Free(b []byte) bool {
 // filed ends a free that made the first free slot of a span or freed its last
 // live one: both move it within the shard's lists.
 func (h *Heap) filed(s *shard, sp *span) bool {
+	h.note(s)
 	s.file(sp)
 	full := s.idle > idleLimit
 	unpin(s)

@@ -20,7 +20,7 @@ func shardCount() int { return min(8, 2*runtime.GOMAXPROCS(0)) }
 // pin locks a shard, a goroutine's own choice as long as its stack stays where
 // it is, and returns it; noShard if there is none. Call unpin in either case.
 func (h *Heap) pin() *shard {
-	set := *h.published()
+	set := h.published().byID
 	if len(set) == 0 {
 		return noShard
 	}
@@ -31,7 +31,7 @@ func (h *Heap) pin() *shard {
 func (h *Heap) lock(s *shard) *shard {
 	if s != noShard {
 		s.Lock()
-		if h.published() == &noShards {
+		if h.published() == noShards {
 			s.Unlock()
 			return noShard
 		}
@@ -52,10 +52,11 @@ func (h *Heap) enter(unsafe.Pointer) *shard                { return h.pin() }
 func (h *Heap) enterFor(sp *span, _ unsafe.Pointer) *shard { return h.pinFor(sp) }
 func leave(s *shard)                                       { unpin(s) }
 func keep(*shard)                                          {}
+func (h *Heap) note(*shard)                                {}
 func prepareSections()                                     {}
 
 func (h *Heap) enterFront(unsafe.Pointer) *shard {
-	if atomic.LoadPointer(&h.front) == unsafe.Pointer(&noShards) {
+	if atomic.LoadPointer(&h.front) == unsafe.Pointer(noShards) {
 		return noShard
 	}
 	return h.pin()
@@ -105,7 +106,7 @@ func pinIndex() int {
 
 // barrier returns when every holder of a shard's lock has let go.
 func (h *Heap) barrier(set *shardSet) {
-	for _, s := range *set {
+	for _, s := range set.byID {
 		if s != noShard {
 			s.Lock()
 			//lint:ignore SA2001 waiting for the holder is the point

@@ -10,7 +10,7 @@ import (
 // pause keeps every goroutine out of the shards until resume. Under mu.
 func (h *Heap) pause() {
 	if h.set.Load() != nil {
-		h.publish(&noShards)
+		h.publish(noShards)
 		h.barrier(h.set.Load())
 	}
 }
@@ -58,10 +58,10 @@ func (h *Heap) reclaim() {
 	}
 	h.reclaimed, _ = h.totals()
 	unpin(h.pinLocked())
-	me := (*h.set.Load())[pinIndex()%len(*h.set.Load())]
+	me := h.set.Load().byID[pinIndex()%len(h.set.Load().byID)]
 	h.pause()
 	var dead *span
-	for _, s := range *h.set.Load() {
+	for _, s := range h.set.Load().byID {
 		if s == noShard {
 			continue
 		}
@@ -335,7 +335,7 @@ func (h *Heap) reset() error {
 	h.pause()
 	if h.set.Load() != nil {
 		h.dry = 0
-		for _, s := range *h.set.Load() {
+		for _, s := range h.set.Load().byID {
 			if s != noShard {
 				s.drain() // a span that serves anew must not count as announced
 				h.malloced += s.malloced
@@ -371,7 +371,7 @@ func (h *Heap) totals() (malloced, freed uint64) {
 // add adds what the shards count.
 func (h *Heap) add(malloced, freed, raced uint64) (_, _, _ uint64) {
 	if set := h.set.Load(); set != nil {
-		for _, s := range *set {
+		for _, s := range set.byID {
 			if s != noShard {
 				m, f, r := s.counts()
 				malloced, freed, raced = malloced+m, freed+f, raced+r

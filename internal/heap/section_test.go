@@ -24,9 +24,11 @@ func TestSectionFindsP(t *testing.T) {
 		t.Skip(sectionsOff)
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(5))
-	set := make(shardSet, 5)
-	for i := range set {
-		set[i] = newShard()
+	var h Heap
+	set := newShardSet(5)
+	h.set.Store(set)
+	for i := range set.byID {
+		set.byID[i] = newShard()
 	}
 	var wg sync.WaitGroup
 	for g := range 40 {
@@ -37,9 +39,12 @@ func TestSectionFindsP(t *testing.T) {
 			}
 			for i := range 5000 {
 				id := procPin()
+				if i%10 == g%10 {
+					h.note(set.byID[id]) // from then on guesses are wrong as well as right
+				}
 				s := set.on(here())
 				procUnpin()
-				if s != set[id] {
+				if s != set.byID[id] {
 					t.Errorf("found another shard than that of P %d", id)
 					return
 				}
@@ -56,7 +61,7 @@ func TestSectionFindsP(t *testing.T) {
 			t.Errorf("the P is at %d and at %d", place, pOfM)
 		}
 	}
-	if few := set[:0]; few.on(here()) != noShard {
+	if noShards.on(here()) != noShard {
 		t.Error("an empty set has a shard")
 	}
 }

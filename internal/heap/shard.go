@@ -19,6 +19,8 @@ type shard struct {
 	// value a few operations old; in front, where 32-bit systems align them.
 	malloced, freed, raced uint64
 
+	p unsafe.Pointer // the P, as sections know it; nil before note
+
 	cur       [128]*span // by class; 128 so that the index needs no bounds check
 	spans     [kinds]list
 	idle      int    // units of empty spans in the lists
@@ -42,14 +44,34 @@ type shard struct {
 	remote atomic.Pointer[span]
 }
 
-type shardSet []*shard
+// shardSet is the shards of a heap. It does not change but for guesses: where a P
+// gets a shard a new set takes its place.
+type shardSet struct {
+	byID []*shard // of the Ps; noShard where there is none
+
+	// The shard of the P that a thread ran on when it was noted, by bits of the
+	// thread's address.
+	guesses [64]unsafe.Pointer
+}
+
+// newShardSet returns a set for n Ps that have no shard yet.
+func newShardSet(n int) *shardSet {
+	set := &shardSet{byID: make([]*shard, n)}
+	for i := range set.byID {
+		set.byID[i] = noShard
+	}
+	for i := range set.guesses {
+		set.guesses[i] = unsafe.Pointer(noShard)
+	}
+	return set
+}
 
 // noShard stands for a P that has no shard. All its classes are exhausted, and
 // it owns no span.
 var noShard = newShard()
 
 // noShards is the set of a heap that is not shared out, or paused.
-var noShards shardSet
+var noShards = newShardSet(0)
 
 // published is the set that pin looks into. A typed atomic pointer would make
 // pin too expensive to inline.
@@ -59,15 +81,15 @@ func (h *Heap) published() *shardSet { return (*shardSet)(atomic.LoadPointer(&h.
 func (h *Heap) publish(set *shardSet) {
 	atomic.StorePointer(&h.shards, unsafe.Pointer(set))
 	if h.sampler != nil && h.sampler.offered.Load() > 0 {
-		set = &noShards
+		set = noShards
 	}
 	atomic.StorePointer(&h.front, unsafe.Pointer(set))
 }
 
 // of returns the shard at id, noShard if there is none.
-func (set shardSet) of(id int) *shard {
-	if id < len(set) {
-		return set[id]
+func (set *shardSet) of(id int) *shard {
+	if id < len(set.byID) {
+		return set.byID[id]
 	}
 	return noShard
 }

@@ -26,12 +26,9 @@ func (h *Heap) shareOut() bool {
 			h.wait[i] = firstWait
 		}
 	}
-	set := make(shardSet, shardCount())
-	for i := range set {
-		set[i] = noShard
-	}
-	h.set.Store(&set)
-	h.publish(h.set.Load())
+	set := newShardSet(shardCount())
+	h.set.Store(set)
+	h.publish(set)
 	return true
 }
 
@@ -44,18 +41,17 @@ func (h *Heap) pinLocked() *shard {
 		}
 		unpin(noShard)
 		id := pinIndex()
-		set := append(shardSet(nil), *h.set.Load()...)
-		for len(set) <= id {
-			set = append(set, noShard)
-		}
-		for i := range set {
+		old := h.set.Load().byID
+		set := newShardSet(max(len(old), id+1))
+		copy(set.byID, old)
+		for i, s := range set.byID {
 			// One more round means that pin looks elsewhere than pinIndex said,
 			// and will again. Then every place gets a shard.
-			if set[i] == noShard && (i == id || again) {
-				set[i] = newShard()
+			if s == noShard && (i == id || again) {
+				set.byID[i] = newShard()
 			}
 		}
-		h.set.Store(&set)
-		h.publish(h.set.Load())
+		h.set.Store(set)
+		h.publish(set)
 	}
 }

@@ -182,7 +182,7 @@ func (h *Heap) verifyStacks(spans map[*span]bool) error {
 func (h *Heap) shardList() []*shard {
 	var all []*shard
 	if h.set.Load() != nil {
-		for _, s := range *h.set.Load() {
+		for _, s := range h.set.Load().byID {
 			if s != noShard {
 				all = append(all, s)
 			}
