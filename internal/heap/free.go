@@ -6,11 +6,6 @@ import (
 	"unsafe"
 )
 
-// freeSlow is Free for what takes more than freeOther does.
-func (h *Heap) freeSlow(b []byte) bool {
-	return h.reported(h.tryFree(b))
-}
-
 // freeForeign is Free for what starts in a span that the P's shard does not own, if
 // it does: exhausted stands for none. A whole slot takes a section.
 //
@@ -22,16 +17,16 @@ func (h *Heap) freeForeign(sp *span, b []byte) bool {
 	}
 	at := here()
 	s := h.enterFor(sp, at)
-	owner := sp.owner.Load() // before the slot is queued, as in freeSlot
+	owner := sp.owner.Load() // before the slot is queued, as in freeSlow
 	if s == noShard || owner == nil {
 		leave(s)
-		return h.freeOther(sp, b)
+		return h.freeSlow(sp, b)
 	}
 	off := uintptr(unsafe.Pointer(unsafe.SliceData(b))) - uintptr(sp.base)
 	i, within := sp.slot(off)
 	if within != 0 || off >= uintptr(sp.limit) || uint(len(b)-1) >= maxSlot || !s.queue(sp, uint32(i), sp.whole()|uint32(len(b))) {
 		leave(s)
-		return h.freeOther(sp, b)
+		return h.freeSlow(sp, b)
 	}
 	s.freed += uint64(len(b))
 	if atomic.LoadUint32(&sp.notified) == 0 {
@@ -45,23 +40,125 @@ func (h *Heap) freeForeign(sp *span, b []byte) bool {
 	return true
 }
 
-// freeOther is Free for parts and strips. sp is where b probably starts.
+// freeOther is Free for parts and strips. sp is where b probably starts. What is
+// done for each frame of a read takes a section, in an own span: a part of a block,
+// but for the first and the last, and of a block of a strip the tail and the whole.
+//
+//go:nosplit
+//go:noinline
 func (h *Heap) freeOther(sp *span, b []byte) bool {
+	s := h.enterFor(sp, here())
+	off, n := uint(uintptr(unsafe.Pointer(unsafe.SliceData(b)))-uintptr(sp.base)), uint(len(b))
+	i, _ := sp.slot(uintptr(off))
+	if sp.owner.Load() != s || i >= uint(len(sp.recs)) || n == 0 {
+		leave(s)
+		return h.freeSlow(sp, b)
+	}
+	if sp.class == stripClass {
+		i = uint(sp.begin(uint32(i), true))
+	}
+	done := false
+	if i < uint(len(sp.recs)) {
+		rec, within := &sp.recs[i], off-i*uint(sp.size)
+		r := atomic.LoadUint32(rec)
+		switch size := uint(lengthOf(r)); {
+		case within >= size || n > size-within:
+		case r&stateMask == stateParts:
+			if n == uint(r&leftMask) || !atomic.CompareAndSwapUint32(rec, r, r&^stateMask|stateBusy) {
+				break
+			}
+			p := sp.parts.Load()
+			from := p.bit(uint32(i), uint32(within))
+			if done = anySet(p.gone, from, from+uint32(n)) == 0; done {
+				setAll(p.gone, from, from+uint32(n))
+				p.holes += uint32(n)
+				r -= uint32(n)
+			}
+			atomic.StoreUint32(rec, r) // nobody but the owner overrides a busy record
+		case r&stateMask != stateCut:
+		case n == size:
+			if done = sp.used > 1; done {
+				sp.uncut(uint32(i))
+			}
+		case n == size-within:
+			if done = sp.trim(uint32(i), r, uint32(within), true); done {
+				s.noteTrim(uint32(size), uint32(i) == sp.last)
+			}
+		}
+	}
+	if !done {
+		leave(s)
+		return h.freeSlow(sp, b)
+	}
+	s.freed += uint64(n)
+	leave(s)
+	return true
+}
+
+// freeSlow is freeOther for all else.
+func (h *Heap) freeSlow(sp *span, b []byte) bool {
 	if len(b) == 0 {
 		return true
 	}
-	if err, done := h.freeSlot(sp, b); done {
-		return h.reported(err)
+	addr := uintptr(unsafe.Pointer(unsafe.SliceData(b)))
+	for ; sp != nil; sp = h.spanAt(addr) {
+		s := h.pinFor(sp)
+		// Once a slot is queued the owner may take it in and give the span back before
+		// this goroutine comes to announce it.
+		owner := sp.owner.Load()
+		if s == noShard || owner == nil {
+			unpin(s)
+			h.awaitShards()
+			continue
+		}
+		from := addr - uintptr(sp.base)
+		if from >= uintptr(sp.bytes()) {
+			unpin(s)
+			continue
+		}
+		off, n, local := uint32(from), uint32(min(len(b), 1<<30)), owner == s
+		end := s.free(sp, off, n, local)
+		switch end {
+		case freedPart:
+			unpin(s)
+			return true
+		case freedOwn:
+			if sp.class == stripClass && sp.used > 0 {
+				unpin(s)
+				return true
+			}
+			return h.filed(s, sp)
+		case freedRemote:
+			owner.announce(sp)
+			unpin(s)
+			h.wake()
+			return true
+		case freeRefused:
+			err := sp.refusal(off, n, local)
+			unpin(s)
+			return h.reported(h.misuse(err, b, nil))
+		}
+		unpin(s)
+		switch end {
+		case freeAgain:
+			runtime.Gosched()
+		case freeParts:
+			h.wantParts(sp)
+		case freeMelts:
+			h.melt(sp)
+		}
 	}
-	return h.freeSlow(b)
+	return h.reported(h.tryFree(b))
 }
 
 // freeLarge is Free for what probably starts where no span is.
 func (h *Heap) freeLarge(b []byte) bool {
-	if !h.cfg.Spans || len(b) == 0 || h.spanAt(uintptr(unsafe.Pointer(unsafe.SliceData(b)))) != nil {
-		return h.freeSlow(b)
+	if h.cfg.Spans && len(b) > 0 {
+		if sp := h.spanAt(uintptr(unsafe.Pointer(unsafe.SliceData(b)))); sp != nil {
+			return h.freeSlow(sp, b)
+		}
 	}
-	return h.reported(h.freeBlock(b))
+	return h.reported(h.tryFree(b))
 }
 
 // reported tells the policy of a refused free.
@@ -72,6 +169,7 @@ func (h *Heap) reported(err error) bool {
 	return err == nil
 }
 
+// tryFree frees b, which lies in no span.
 func (h *Heap) tryFree(b []byte) error {
 	switch {
 	case len(b) == 0:
@@ -87,16 +185,7 @@ func (h *Heap) watchedFree(b []byte) error {
 	if h.debug != nil {
 		return h.debugFree(b)
 	}
-	addr := uintptr(unsafe.Pointer(unsafe.SliceData(b)))
-	for {
-		sp := h.spanAt(addr)
-		if sp == nil {
-			return h.freeBlock(b)
-		}
-		if err, done := h.freeSlot(sp, b); done {
-			return err
-		}
-	}
+	return h.freeBlock(b)
 }
 
 // How a free in a span ended.
@@ -112,60 +201,11 @@ const (
 	freeRefused                // it is not all in use
 )
 
-// freeSlot frees b, if it starts in sp. Not done means that it does not, or that the
-// state changed while it looked: find the span again and call again.
-func (h *Heap) freeSlot(sp *span, b []byte) (err error, done bool) {
-	s := h.pinFor(sp)
-	// Once a slot is queued the owner may take it in and give the span back before
-	// this goroutine comes to announce it.
-	owner := sp.owner.Load()
-	if s == noShard || owner == nil {
-		unpin(s)
-		h.awaitShards()
-		return nil, false
-	}
-	from := uintptr(unsafe.Pointer(unsafe.SliceData(b))) - uintptr(sp.base)
-	if from >= uintptr(sp.bytes()) {
-		unpin(s)
-		return nil, false
-	}
-	off, n, local := uint32(from), uint32(min(len(b), 1<<30)), owner == s
-	switch end := s.free(sp, off, n, local); end {
-	case freedOwn:
-		if sp.class == stripClass && sp.used > 0 {
-			unpin(s)
-		} else {
-			h.filed(s, sp)
-		}
-		return nil, true
-	case freedRemote:
-		owner.announce(sp)
-		unpin(s)
-		h.wake()
-		return nil, true
-	case freeRefused:
-		err = sp.refusal(off, n, local)
-		unpin(s)
-		return h.misuse(err, b, nil), true
-	default:
-		unpin(s)
-		switch end {
-		case freeAgain:
-			runtime.Gosched()
-		case freeParts:
-			h.wantParts(sp)
-		case freeMelts:
-			h.melt(sp)
-		}
-		return nil, end == freedPart
-	}
-}
-
 // free frees n bytes at off of sp, which s owns if local is set, and takes the
 // account.
 func (s *shard) free(sp *span, off, n uint32, local bool) freeEnd {
 	i, within, r := sp.block(off, local)
-	state, size := r&stateMask, r&^stateMask
+	state, size := r&stateMask, lengthOf(r)
 	switch {
 	case state == stateBusy, isGone(r):
 		return freeAgain
@@ -175,14 +215,11 @@ func (s *shard) free(sp *span, off, n uint32, local bool) freeEnd {
 		return freeMelts
 
 	case state == stateParts, within+n < size:
-		if end := sp.freePart(i, r, within, n); end != freedOwn {
-			if end == freedPart {
-				s.freed += uint64(n)
-				s.noteParts(size)
-			}
+		end := s.freePart(sp, i, r, within, n, local)
+		if end != freedOwn {
 			return end
 		}
-		r = stateBusy | size
+		r = r&^stateMask | stateBusy
 
 	case within > 0: // the tail: from now on the block is that much shorter
 		if !sp.trim(i, r, within, local) {
@@ -208,9 +245,11 @@ func (sp *span) refusal(off, n uint32, local bool) error {
 	i, within, r := sp.block(off, local)
 	over := i >= sp.carved || within+n > sp.size
 	if sp.class == stripClass {
-		next := i*chunkUnit + r&^stateMask
-		over = r&stateMask != stateFree && within < r&^stateMask && within+n > r&^stateMask && next%chunkUnit == 0 &&
-			next/chunkUnit < uint32(len(sp.recs)) && atomic.LoadUint32(&sp.recs[next/chunkUnit])&stateMask != stateFree
+		size := lengthOf(r)
+		next := i*chunkUnit + size
+		over = r&stateMask != stateFree && within < size && within+n > size && next%chunkUnit == 0 &&
+			next/chunkUnit < uint32(len(sp.recs)) && atomic.LoadUint32(&sp.recs[next/chunkUnit])&stateMask != stateFree &&
+			(r&stateMask != stateParts || sp.parts.Load().next(i, int(within), int(size), 0) == int(size))
 	}
 	if over {
 		return ErrNotOwned

@@ -116,7 +116,7 @@ func (h *Heap) dissolve(sp *span) {
 			if !isGone(r) {
 				continue
 			}
-			at, size := sp.off+i*int(sp.size), int(r&^stateMask)
+			at, size := sp.off+i*int(sp.size), int(lengthOf(r))
 			free(at)
 			if end = at; r&stateMask == stateGoneParts {
 				for from, to := range sp.parts.Load().runs(uint32(i), size) {

@@ -16,24 +16,39 @@ import (
 //
 // Who frees a part makes the record busy and looks at nothing else meanwhile. The
 // bytes that are gone are known exactly. Busy lasts for a few instructions of one that
-// is pinned, so whoever meets it looks again.
+// is pinned or in a section, so whoever meets it looks again.
 
-// parts says which bytes of a span's blocks are gone while others are in use.
+// parts says which bytes of a span's blocks are gone while others are in use. A
+// word has a bit for each of 64 bytes. What is behind the end of a block in its last
+// word is gone, too, so that the record need not hold the length:
+//
+//	bit 27   25                   16 15                                        0
+//	       | words of the block less 1 | bytes in use                            |
 type parts struct {
-	gone   []uint64 // a bit for each byte, in stride words for each slot or granule
-	left   []uint16 // bytes in use of the block that begins there, if it is in parts
+	gone   []uint64 // stride words for each slot or granule
 	stride uint32
-	holes  uint32 // bytes that are gone of blocks that are in parts
+	holes  uint32 // bytes that are gone of blocks that are in parts, as the owner counts,
+	remote uint32 // and what others counted, to be added
+}
+
+const (
+	wordsShift = 16
+	leftMask   = 1<<wordsShift - 1
+)
+
+// lengthOf is the length of the live block of which r is the record; if it is in
+// parts, up to the end of its last word.
+func lengthOf(r uint32) uint32 {
+	if state := r & stateMask; state == stateParts || state == stateGoneParts {
+		return (r&^stateMask>>wordsShift + 1) * 64
+	}
+	return r &^ stateMask
 }
 
 // wantParts prepares for frees of parts in sp.
 func (h *Heap) wantParts(sp *span) {
 	stride := (sp.size + 63) / 64
-	p := &parts{
-		gone:   make([]uint64, uint32(len(sp.recs))*stride),
-		left:   make([]uint16, len(sp.recs)),
-		stride: stride,
-	}
+	p := &parts{gone: make([]uint64, uint32(len(sp.recs))*stride), stride: stride}
 	h.mu.Lock()
 	if sp.parts.Load() == nil {
 		sp.parts.Store(p)
@@ -41,86 +56,109 @@ func (h *Heap) wantParts(sp *span) {
 	h.mu.Unlock()
 }
 
-// freePart frees n bytes, within bytes into block i, of which the record is r. If
-// nothing is left it returns freedOwn, and the record stays busy until the caller
-// frees the block.
-func (sp *span) freePart(i, r, within, n uint32) freeEnd {
-	p, size := sp.parts.Load(), r&^stateMask
+// freePart frees n bytes, within bytes into block i, of which the record is r, and
+// takes the account. If nothing is left it returns freedOwn, and the record stays
+// busy until the caller frees the block.
+func (s *shard) freePart(sp *span, i, r, within, n uint32, local bool) freeEnd {
+	p, busy := sp.parts.Load(), r&^stateMask|stateBusy
 	if p == nil {
 		return freeParts
 	}
-	if !atomic.CompareAndSwapUint32(&sp.recs[i], r, stateBusy|size) {
+	if !atomic.CompareAndSwapUint32(&sp.recs[i], r, busy) {
 		return freeAgain
 	}
-	gone := p.gone[i*p.stride:]
 	if r&stateMask != stateParts {
-		p.left[i] = uint16(size)
-		for w := range (size + 63) / 64 {
-			gone[w] = 0
-		}
+		s.noteParts(r &^ stateMask)
+		r = p.open(i, r&^stateMask, local)
 	}
-	end := freedPart
-	switch {
-	case !mark(gone, within, within+n):
-		end = freeRefused
-	case uint32(p.left[i]) == n:
-		atomic.AddUint32(&p.holes, n-size)
+	end, left := freedPart, r&leftMask-n
+	switch from := p.bit(i, within); {
+	case anySet(p.gone, from, from+n) != 0:
+		end, n = freeRefused, 0
+	case left == 0:
+		p.count(n-lengthOf(r), local)
 		return freedOwn
 	default:
-		p.left[i] -= uint16(n)
-		atomic.AddUint32(&p.holes, n)
+		setAll(p.gone, from, from+n)
+		p.count(n, local)
 	}
-	if !atomic.CompareAndSwapUint32(&sp.recs[i], stateBusy|size, stateParts|size) {
+	if !atomic.CompareAndSwapUint32(&sp.recs[i], busy, r-n) {
 		// The owner freed the whole block at this moment.
-		atomic.AddUint32(&p.holes, uint32(p.left[i])-size)
+		p.count(left-lengthOf(r), local)
 		return freeRefused
 	}
+	s.freed += uint64(n)
 	return end
 }
 
-// mark sets the bits of [from, to) if none of them is set.
-func mark(words []uint64, from, to uint32) bool {
-	first, last := from/64, (to-1)/64
+// open prepares for frees of parts of block i, of size bytes, and returns its record.
+func (p *parts) open(i, size uint32, local bool) uint32 {
+	words := granules(size)
+	gone := p.gone[i*p.stride:][:words]
+	clear(gone)
+	gone[words-1] = ^(^uint64(0) >> (-size % 64))
+	p.count(-size%64, local)
+	return stateParts | (words-1)<<wordsShift | size
+}
+
+// bit is the number of the bit of a byte of block i.
+func (p *parts) bit(i, within uint32) uint32 { return i*p.stride*64 + within }
+
+// count adds n to the bytes that are gone.
+func (p *parts) count(n uint32, local bool) {
+	if local {
+		p.holes += n
+	} else {
+		atomic.AddUint32(&p.remote, n)
+	}
+}
+
+// anySet returns 0 if none of the bits [from, to) is set.
+func anySet(words []uint64, from, to uint32) uint64 {
+	w, last := from/64, (to-1)/64
 	head, tail := ^uint64(0)<<(from%64), ^uint64(0)>>(-to%64)
-	if first == last {
-		free := words[first]&head&tail == 0
-		if free {
-			words[first] |= head & tail
-		}
-		return free
+	if w == last {
+		return words[w] & head & tail
 	}
-	set := words[first]&head | words[last]&tail
-	for w := first + 1; w < last; w++ {
-		set |= words[w]
+	all := words[w]&head | words[last]&tail
+	for w++; w < last; w++ {
+		all |= words[w]
 	}
-	if set != 0 {
-		return false
+	return all
+}
+
+// setAll sets the bits [from, to).
+func setAll(words []uint64, from, to uint32) {
+	w, last := from/64, (to-1)/64
+	head, tail := ^uint64(0)<<(from%64), ^uint64(0)>>(-to%64)
+	if w == last {
+		words[w] |= head & tail
+		return
 	}
-	words[first] |= head
-	for w := first + 1; w < last; w++ {
+	words[w] |= head
+	words[last] |= tail
+	for w++; w < last; w++ {
 		words[w] = ^uint64(0)
 	}
-	words[last] |= tail
-	return true
 }
 
 // runs yields where bytes of block i, of size bytes, are gone.
 func (p *parts) runs(i uint32, size int) iter.Seq2[int, int] {
 	return func(yield func(from, to int) bool) {
-		words := p.gone[i*p.stride:]
-		for from := nextBit(words, 0, size, 0); from < size; {
-			to := nextBit(words, from, size, ^uint64(0))
+		for from := p.next(i, 0, size, 0); from < size; {
+			to := p.next(i, from, size, ^uint64(0))
 			if !yield(from, to) {
 				return
 			}
-			from = nextBit(words, to, size, 0)
+			from = p.next(i, to, size, 0)
 		}
 	}
 }
 
-// nextBit returns where the first bit from at on is set, or clear if flip has all
-// bits; size if none is before that.
-func nextBit(words []uint64, at, size int, flip uint64) int {
+// next returns where the first byte of block i is, from at on, that is gone, or in
+// use if flip has all bits; size if none is before that.
+func (p *parts) next(i uint32, at, size int, flip uint64) int {
+	words := p.gone[i*p.stride:]
 	for at < size {
 		if w := (words[at/64] ^ flip) >> (at % 64); w != 0 {
 			return min(at+bits.TrailingZeros64(w), size)
@@ -137,7 +175,7 @@ func (sp *span) verifyParts(i uint32) error {
 	case stateBusy:
 		return fmt.Errorf("block %d is busy", i)
 	case stateParts:
-		size, left := int(r&^stateMask), int(sp.parts.Load().left[i])
+		size, left := int(lengthOf(r)), int(r&leftMask)
 		for from, to := range sp.parts.Load().runs(i, size) {
 			size -= to - from
 		}

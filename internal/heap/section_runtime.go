@@ -106,6 +106,8 @@ func prepareSections() {
 		if inlined((*Heap).Malloc, "(*shardSet).on", "(*shardSet).guess", "(*span).take") &&
 			inlined((*Heap).Free, "(*spanMap).guessed", "Load", "(*Heap).published", "(*shardSet).on", "(*shardSet).guess", "(*span).slot", "(*span).give") &&
 			inlined((*Heap).freeForeign, "Load", "(*Heap).published", "(*shardSet).on", "(*shardSet).guess", "(*span).slot", "(*span).whole", "(*shard).queue") &&
+			inlined((*Heap).freeOther, "Load", "(*Heap).published", "(*shardSet).on", "(*shardSet).guess", "(*span).slot", "(*span).begin", "lengthOf",
+				"(*parts).bit", "anySet", "setAll", "(*span).uncut", "(*span).trim", "(*shard).noteTrim", "(*shard).cutsOf") &&
 			inlined((*Heap).Borrow, "(*Heap).published", "(*shardSet).on", "(*shardSet).guess") &&
 			inlined((*Heap).cut, "(*Heap).published", "(*shardSet).on", "(*shardSet).guess", "(*span).room", "granules", "(*span).cut", "(*shard).cut") {
 			pOfM = found

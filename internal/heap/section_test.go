@@ -129,7 +129,7 @@ func TestSections(t *testing.T) {
 	// Each of these is of the runtime, or called where the section has ended.
 	allowed := []string{
 		"runtime.getm", "runtime.procPin", "runtime.panicBounds",
-		pkg + "(*Heap).TryMalloc", pkg + "(*Heap).mallocAny", pkg + "(*Heap).borrowSlow", pkg + "(*Heap).freeOther",
+		pkg + "(*Heap).TryMalloc", pkg + "(*Heap).mallocAny", pkg + "(*Heap).borrowSlow", pkg + "(*Heap).freeOther", pkg + "(*Heap).freeSlow",
 		pkg + "(*Heap).freeForeign", pkg + "(*Heap).freeLarge", pkg + "(*Heap).cutSlow", pkg + "(*Heap).filed",
 		pkg + "(*shard).announce", "runtime.procUnpin", pkg + "(*Heap).startClock",
 	}
@@ -146,7 +146,7 @@ func TestSections(t *testing.T) {
 	} {
 		code, on := disassemble(t, build.flags)
 		called := false
-		for _, f := range []string{"Malloc", "Free", "freeForeign", "Borrow", "cut"} {
+		for _, f := range []string{"Malloc", "Free", "freeForeign", "freeOther", "Borrow", "cut"} {
 			if !marked(t, f) {
 				t.Errorf("%s is not marked go:nosplit and go:noinline", f)
 			}

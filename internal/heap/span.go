@@ -13,7 +13,7 @@ import (
 //	queued  freed by a goroutine on another P; the owner has not seen it yet
 //	gone    a block of the chunk now, of so many bytes: the span was melted
 //	cut     live in a strip: requested bytes
-//	parts   requested bytes, of which some are freed: span.parts has which
+//	parts   some of its bytes are freed: span.parts has which, the record how many are not
 //	busy    as parts or before: somebody frees a part at this moment
 //
 // The owner reads the records of its spans plainly, and writes those of whole
@@ -106,7 +106,7 @@ func (sp *span) place(c *chunk, off int) {
 	sp.head, sp.used, sp.carved = noSlot, 0, 0
 	sp.stock, sp.last, sp.most = 0, 0, 0
 	if p := sp.parts.Load(); p != nil {
-		p.holes = 0
+		p.holes, p.remote = 0, 0
 	}
 	sp.where = isFull
 }
@@ -130,17 +130,17 @@ func (sp *span) whole() uint32 {
 
 // block returns the slot that holds the byte at off, or the granule where the
 // block of a strip around that byte begins, how far into it the byte is, and its
-// record: that of a free slot if there is none. local says whether the caller is
-// the owner.
+// record. If there is no block the record is not that of one, or in a strip of one
+// that ends before off. local says whether the caller is the owner.
 func (sp *span) block(off uint32, local bool) (i, within, r uint32) {
-	if sp.class == stripClass {
-		return sp.cutAt(off, local)
+	at, _ := sp.slot(uintptr(off))
+	if i = uint32(at); sp.class == stripClass {
+		i = sp.begin(i, local)
 	}
-	at, into := sp.slot(uintptr(off))
-	if at >= uint(len(sp.recs)) {
-		return uint32(at), uint32(into), stateFree
+	if i >= uint32(len(sp.recs)) {
+		return i, 0, stateFree
 	}
-	return uint32(at), uint32(into), atomic.LoadUint32(&sp.recs[at])
+	return i, off - i*sp.size, atomic.LoadUint32(&sp.recs[i])
 }
 
 // trim shortens block i, of which the record is r, to n bytes; false if somebody

@@ -90,29 +90,19 @@ func (sp *span) uncut(i uint32) {
 	}
 }
 
-// cutAt returns the granule where the block around the byte at off starts, how
-// far into it the byte is, and its record. If there is no block the record is not
-// that of one, or of one that ends before off.
-func (sp *span) cutAt(off uint32, local bool) (i, within, r uint32) {
-	i = off / chunkUnit
-	switch {
-	case i >= uint32(len(sp.recs)):
-		return i, 0, stateFree
-	case local && i >= sp.last:
-		i = sp.last
-	default:
-		// Not further back than the longest block reaches.
-		w := i / 64
-		least := w - min(w, maxCut/chunkUnit/64)
-		set := atomic.LoadUint64(&sp.begins[w]) & (2<<(i%64) - 1)
-		for ; set == 0 && w > least; w-- {
-			set = atomic.LoadUint64(&sp.begins[w-1])
-		}
-		if set != 0 {
-			i = w*64 + 63 - uint32(bits.LeadingZeros64(set))
-		}
+// begin returns the granule where the block around granule i begins; any other if
+// there is no block. local says whether the caller is the owner.
+func (sp *span) begin(i uint32, local bool) uint32 {
+	if local && i >= sp.last {
+		return sp.last
 	}
-	return i, off - i*chunkUnit, atomic.LoadUint32(&sp.recs[i])
+	w := i / 64
+	set := atomic.LoadUint64(&sp.begins[w]) & (2<<(i%64) - 1)
+	for set == 0 && w > 0 && i/64-w < maxCut/chunkUnit/64 { // no block reaches further
+		w--
+		set = atomic.LoadUint64(&sp.begins[w])
+	}
+	return w*64 + uint32(bits.Len64(set)) - 1
 }
 
 // noteTrim takes note that a block of n bytes was trimmed, and whether it was the
@@ -326,6 +316,6 @@ func (sp *span) mostlyDead() bool {
 	if p == nil {
 		return false
 	}
-	live := sp.carved*chunkUnit/sp.most*sp.used - atomic.LoadUint32(&p.holes) // about
+	live := sp.carved*chunkUnit/sp.most*sp.used - p.holes - atomic.LoadUint32(&p.remote) // about
 	return int32(live) <= int32(sp.end*chunkUnit/deadBytes)
 }

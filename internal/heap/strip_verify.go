@@ -19,7 +19,7 @@ func (sp *span) verifyStrip() error {
 				return fmt.Errorf("block %d is queued, but nobody will know", i)
 			}
 		case stateCut, stateParts, stateBusy:
-			if n := r &^ stateMask; n == 0 || n > maxCut {
+			if n := lengthOf(r); n == 0 || n > maxCut {
 				return fmt.Errorf("block %d holds %d", i, n)
 			}
 			if err := sp.verifyParts(i); err != nil {
@@ -34,7 +34,7 @@ func (sp *span) verifyStrip() error {
 		if i < end || i > sp.last {
 			return fmt.Errorf("block %d begins before %d or after the last at %d", i, end, sp.last)
 		}
-		used, end = used+1, i+granules(r&^stateMask)
+		used, end = used+1, i+granules(lengthOf(r))
 	}
 	if used != sp.used || end > sp.carved || sp.last > sp.carved || sp.carved > sp.end {
 		return fmt.Errorf("%d blocks, the last ends at %d", used, end)

@@ -218,8 +218,8 @@ func (sp *span) verify() error {
 			if !queued || atomic.LoadUint32(&sp.notified) == 0 {
 				return fmt.Errorf("slot %d is queued, but nobody will know", i)
 			}
-		case r&^stateMask == 0 || r&^stateMask > sp.size:
-			return fmt.Errorf("slot %d of %d bytes holds %d", i, sp.size, r&^stateMask)
+		case lengthOf(r) == 0 || granules(lengthOf(r)) > granules(sp.size):
+			return fmt.Errorf("slot %d of %d bytes holds %d", i, sp.size, lengthOf(r))
 		}
 		if err := sp.verifyParts(uint32(i)); err != nil {
 			return err
