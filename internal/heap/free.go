@@ -148,17 +148,18 @@ func (h *Heap) freeSlow(sp *span, b []byte) bool {
 			h.melt(sp)
 		}
 	}
-	return h.reported(h.tryFree(b))
+	return h.reported(h.freeBlock(b))
 }
 
 // freeLarge is Free for what probably starts where no span is.
 func (h *Heap) freeLarge(b []byte) bool {
-	if h.cfg.Spans && len(b) > 0 {
-		if sp := h.spanAt(uintptr(unsafe.Pointer(unsafe.SliceData(b)))); sp != nil {
-			return h.freeSlow(sp, b)
-		}
+	if !h.cfg.Spans || len(b) == 0 {
+		return h.reported(h.tryFree(b))
 	}
-	return h.reported(h.tryFree(b))
+	if sp := h.spanAt(uintptr(unsafe.Pointer(unsafe.SliceData(b)))); sp != nil {
+		return h.freeSlow(sp, b)
+	}
+	return h.reported(h.freeBlock(b)) // neither watched nor recorded, as there are spans
 }
 
 // reported tells the policy of a refused free.

@@ -1,6 +1,9 @@
 package heap
 
-import "testing"
+import (
+	"errors"
+	"testing"
+)
 
 // meltStrip melts the strip that b is cut from, and says whether there is one.
 func meltStrip(h *Heap, b []byte) bool {
@@ -73,6 +76,31 @@ func TestStripParts(t *testing.T) {
 				t.Errorf("%d bytes gone of nothing", sp.parts.Load().holes)
 			}
 		}
+	}
+}
+
+// TestPartIntoTheNextBlock: a part that runs from a block, of which nothing is free
+// behind its end, into the next one is refused, and named for what it is.
+func TestPartIntoTheNextBlock(t *testing.T) {
+	const size = 640
+	for _, strip := range []bool{true, false} {
+		h, _ := stripped(t)
+		var b, next []byte
+		for len(b) == 0 || &beyond(b, 1)[size] != &next[0] {
+			if b = next; strip {
+				next = shortRead(t, h, size)
+			} else {
+				next = mustMalloc(t, h, size)
+			}
+		}
+		mustFree(t, h, b[:100])
+		var refused error
+		h.cfg.Misuse = func(err error) { refused = err }
+		if h.Free(beyond(b[size-100:], 100)) || !errors.Is(refused, ErrNotOwned) {
+			t.Errorf("in a strip: %v: freed, or %v", strip, refused)
+		}
+		mustFree(t, h, b[100:], next)
+		mustVerify(t, h)
 	}
 }
 
