@@ -36,7 +36,7 @@ const seatCount = 16
 // free the places of seats that nobody used since the one before, so that a
 // dropped arena and the memory of an idle goroutine are not kept.
 type seats struct {
-	places [seatCount]unsafe.Pointer // each a *seat or nil; find may call nothing, so no atomic.Pointer
+	places [seatCount]*seat // find may call nothing and convert nothing, so no atomic.Pointer
 	// The rest is guarded by the lock of the pool.
 	prev           []*seat // left since the last collection, maybe at work still
 	gets, releases uint64  // of those before
@@ -45,35 +45,36 @@ type seats struct {
 // place returns the place for a stack block.
 //
 //go:nosplit
-func (t *seats) place(block uintptr) *unsafe.Pointer {
-	return &t.places[(block^block>>4)%seatCount]
-}
+func (t *seats) place(block uintptr) **seat { return &t.places[(block^block>>4)%seatCount] }
+
+// shared is a place as the atomic operations want it.
+func shared(place **seat) *unsafe.Pointer { return (*unsafe.Pointer)(unsafe.Pointer(place)) }
 
 // find returns the seat of the goroutine that has the variable mark, if it has one,
 // for as long as it calls nothing that may move the stack. It is ok, and not nil,
-// because the compiler would test a nil twice.
+// because the compiler would test a nil twice. The place is loaded plainly: the
+// goroutines of this block have stored the seat that is theirs.
 //
 //go:nosplit
 //go:nocheckptr
-func (t *seats) find(mark *byte) (s *seat, ok bool) {
+func (t *seats) find(mark *[0]byte) (s *seat, ok bool) {
 	block := uintptr(unsafe.Pointer(mark)) >> stackBlockShift
-	// Safety: places hold a *seat each.
-	s = (*seat)(atomic.LoadPointer(t.place(block)))
+	s = *t.place(block)
 	return s, s != nil && s.block == block
 }
 
 // free tells whether the place for the goroutine that has mark is free.
 //
 //go:nocheckptr
-func (t *seats) free(mark *byte) bool {
-	return atomic.LoadPointer(t.place(uintptr(unsafe.Pointer(mark))>>stackBlockShift)) == nil
+func (t *seats) free(mark *[0]byte) bool {
+	return atomic.LoadPointer(shared(t.place(uintptr(unsafe.Pointer(mark))>>stackBlockShift))) == nil
 }
 
 // sit gives the goroutine that has mark a seat with c, and returns a handle for
 // it, or nil if there is no place. The caller owns the core.
 //
 //go:nocheckptr
-func (t *seats) sit(p *AllocatorPool, c *core, mark *byte) *Allocator {
+func (t *seats) sit(p *AllocatorPool, c *core, mark *[0]byte) *Allocator {
 	if c.debug != nil || !t.free(mark) {
 		return nil
 	}
@@ -88,7 +89,7 @@ func (t *seats) sit(p *AllocatorPool, c *core, mark *byte) *Allocator {
 	}
 	// The stack may have moved until here; nothing below calls or moves it.
 	s.block = uintptr(unsafe.Pointer(mark)) >> stackBlockShift
-	if !atomic.CompareAndSwapPointer(t.place(s.block), nil, unsafe.Pointer(s)) {
+	if !atomic.CompareAndSwapPointer(shared(t.place(s.block)), nil, unsafe.Pointer(s)) {
 		return nil
 	}
 	return h
@@ -98,7 +99,7 @@ func (t *seats) sit(p *AllocatorPool, c *core, mark *byte) *Allocator {
 // caller to start, or returns nil if the arena lent last is out.
 //
 //go:nocheckptr
-func (t *seats) again(mark *byte) *Allocator {
+func (t *seats) again(mark *[0]byte) *Allocator {
 	s, ok := t.find(mark)
 	if !ok {
 		return nil
@@ -126,7 +127,7 @@ func (s *seat) lent() (gets, releases uint64) {
 // way from now on. The caller holds the lock of the pool.
 func (t *seats) clear(all bool) {
 	for i := range t.places {
-		s := (*seat)(atomic.LoadPointer(&t.places[i]))
+		s := (*seat)(atomic.LoadPointer(shared(&t.places[i])))
 		if s == nil {
 			continue
 		}
@@ -135,7 +136,7 @@ func (t *seats) clear(all bool) {
 			s.seen = gets
 			continue
 		}
-		atomic.StorePointer(&t.places[i], nil)
+		atomic.StorePointer(shared(&t.places[i]), nil)
 		t.prev = append(t.prev, s)
 		if h := s.latest(); !atomic.CompareAndSwapInt32(&h.lone, lone, homeless) {
 			atomic.CompareAndSwapInt32(&h.lone, seated, homeless)
@@ -163,7 +164,7 @@ func (t *seats) counts() (gets, releases uint64) {
 		releases += r
 	}
 	for i := range t.places {
-		if s := (*seat)(atomic.LoadPointer(&t.places[i])); s != nil {
+		if s := (*seat)(atomic.LoadPointer(shared(&t.places[i]))); s != nil {
 			add(s)
 		}
 	}

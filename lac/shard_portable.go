@@ -50,11 +50,11 @@ type seats struct{}
 
 type seat struct{ count uint64 }
 
-func (*seat) turn() (last, next *Allocator)                { return nil, nil }
-func (*seats) find(*byte) (*seat, bool)                    { return nil, false }
-func (*seats) free(*byte) bool                             { return false }
-func (*seats) again(*byte) *Allocator                      { return nil }
-func (*seats) sit(*AllocatorPool, *core, *byte) *Allocator { return nil }
-func (*seats) clear(bool)                                  {}
-func (*seats) collected()                                  {}
-func (*seats) counts() (gets, releases uint64)             { return 0, 0 }
+func (*seat) turn() (last, next *Allocator)                   { return nil, nil }
+func (*seats) find(*[0]byte) (*seat, bool)                    { return nil, false }
+func (*seats) free(*[0]byte) bool                             { return false }
+func (*seats) again(*[0]byte) *Allocator                      { return nil }
+func (*seats) sit(*AllocatorPool, *core, *[0]byte) *Allocator { return nil }
+func (*seats) clear(bool)                                     {}
+func (*seats) collected()                                     {}
+func (*seats) counts() (gets, releases uint64)                { return 0, 0 }

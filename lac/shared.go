@@ -18,10 +18,9 @@ import (
 // compiler would put the variable on the heap, or call between the look and the use.
 
 const (
-	stackBlockShift = 11 // stacks are powers of two of at least 2 KiB, aligned
-	tableSlots      = 64
-	tableProbes     = 4
-	cacheLine       = 64
+	tableSlots  = 64
+	tableProbes = 4
+	cacheLine   = 64
 )
 
 // slot is the window of one stack block. It is handed out from its end, which

@@ -1,5 +1,6 @@
 // Moving allocates from one handle in many goroutines, whose stacks grow and shrink
-// all the time, for a few seconds. It fails if one object is handed out twice. A test
+// all the time, for a few seconds, and from one of their own each. It fails if one object
+// is handed out twice. A test
 // compiles it otherwise than package lac.
 package main
 
@@ -47,6 +48,7 @@ func round(pool *lac.AllocatorPool) {
 					deep(6 + g%30)
 				}
 				all[g][i] = allocate(ac)
+				alone(pool, g+1)
 			}
 		})
 	}
@@ -67,6 +69,24 @@ func round(pool *lac.AllocatorPool) {
 //
 //go:noinline
 func allocate(ac *lac.Allocator) *int { return lac.New[int](ac) }
+
+// alone has an arena for a moment, in which others may work meanwhile if it is theirs
+// too.
+//
+//go:noinline
+func alone(pool *lac.AllocatorPool, id int) {
+	own := pool.Get()
+	defer own.Release()
+	v := lac.New[int](own)
+	was := *v
+	*v = id
+	for range 20 {
+		if was != 0 || *v != id {
+			fmt.Printf("goroutine %d shares its arena with goroutine %d\n", id, max(was, *v))
+			os.Exit(1)
+		}
+	}
+}
 
 // deep makes the stack grow.
 //
