@@ -34,7 +34,7 @@ func TestResetHearsLateAnnouncements(t *testing.T) {
 			t.Fatal(err)
 		}
 		for used := false; !used; used = sp.owner.Load() != nil {
-			for range 1024 + 2*firstWait {
+			for range 1024 + 2*firstWait(class(readSize)) {
 				mustFree(t, h, shortRead(t, h, 100))
 				mustFree(t, h, mustMalloc(t, h, 64))
 			}

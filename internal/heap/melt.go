@@ -14,18 +14,21 @@ import (
 // The next blocks of the class are cut from a strip (strip.go). Those that are too
 // long for one are placed one by one for a while.
 
-const (
-	firstWait = 64   // blocks of a class that are placed before its first span: one may be all there is
-	meltWait  = 4096 // the same after a span of the class melted
-)
+// meltWait is how many blocks of a class are placed after a span of it melted.
+const meltWait = 4096
+
+// firstWait is how many blocks of class c are placed before its first span: one for
+// each 128 bytes of that. Those may be all there are, and in a heap of a few MiB
+// a span for each class would be half of it.
+func firstWait(c int) int { return spanBytes[c] / 128 }
 
 // direct says whether the next block of class c is to be placed by itself
 // rather than in a slot. Under mu, in a heap that is shared out.
 func (h *Heap) direct(c int) bool {
-	if c < small || h.wait[c-small] == 0 {
+	if h.wait[c] == 0 {
 		return false
 	}
-	h.wait[c-small]--
+	h.wait[c]--
 	return true
 }
 
@@ -38,7 +41,7 @@ func (h *Heap) melt(sp *span) {
 		if sp.size <= maxCut {
 			h.parted[sp.class-small] = true
 		} else {
-			h.wait[sp.class-small] = meltWait
+			h.wait[sp.class] = meltWait
 		}
 		h.meltSpan(sp)
 	}

@@ -14,7 +14,7 @@ import (
 func (h *Heap) again(n int, parted bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.dry, h.wait[class(n)-small], h.parted[class(n)-small] = 0, 0, parted
+	h.dry, h.wait[class(n)], h.parted[class(n)-small] = 0, 0, parted
 }
 
 // mustHoldNothing checks that nothing is live in h, in a slot or elsewhere.

@@ -16,7 +16,7 @@ func sharedOut(t *testing.T, n int) *Heap {
 	t.Helper()
 	h := newHeap(1 << 20)
 	h.ticking.Store(true)
-	for range 1024 + firstWait {
+	for range 1024 + firstWait(class(n)) {
 		h.Free(mustMalloc(t, h, n))
 	}
 	h.Free(mustMalloc(t, h, n))
@@ -158,7 +158,7 @@ func TestBeheadedClassWaits(t *testing.T) {
 	for range meltWait - 200 {
 		behead()
 	}
-	if w := h.wait[class(n)-small]; w == 0 || w > 200 {
+	if w := h.wait[class(n)]; w == 0 || w > 200 {
 		t.Fatalf("waits for %d more blocks", w)
 	}
 	if s := h.Stats(); s.Spans > before {
@@ -236,7 +236,7 @@ func TestNoRoomForASpan(t *testing.T) {
 		Placement: func(size int) offset.Allocator { return offset.NewTLSF(size, 64) },
 		Spans:     true,
 	})
-	for range 1024 + firstWait {
+	for range 1024 + firstWait(class(60_000)) {
 		h.Free(mustMalloc(t, h, 60_000))
 	}
 	got := 0
@@ -275,5 +275,22 @@ func TestLargeBlocksReplaceEmptyChunks(t *testing.T) {
 	h.Free(b)
 	if err := h.Verify(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestFewBlocksTakeNoSpans: a class with few blocks takes no span, however many
+// classes there are. One more may be that of another P.
+func TestFewBlocksTakeNoSpans(t *testing.T) {
+	h := sharedOut(t, 100)
+	before := h.Stats()
+	live := 0
+	for c := range slotSize[:small] {
+		for range 10 {
+			live += len(mustMalloc(t, h, int(slotSize[c])))
+		}
+	}
+	mustVerify(t, h)
+	if s := h.Stats(); s.Spans > before.Spans+1 || s.Backing > before.Backing+minChunk {
+		t.Errorf("%d spans and %d bytes mapped for %d, %d and %d before", s.Spans, s.Backing, live, before.Spans, before.Backing)
 	}
 }

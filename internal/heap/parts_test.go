@@ -15,8 +15,10 @@ func TestPartsLeaveNothing(t *testing.T) {
 	const seed = 1
 	rng := rand.New(rand.NewPCG(seed, 0))
 	h := newHeap(1 << 16)
-	for range 2000 { // until it is shared out
-		h.Free(mustMalloc(t, h, 100))
+	for c := range class(2000) + 1 {
+		for range 2048 { // until it has slots
+			h.Free(mustMalloc(t, h, int(slotSize[c])))
+		}
 	}
 	for round := range 200 {
 		b := mustMalloc(t, h, 3+rng.IntN(2000))

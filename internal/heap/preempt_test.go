@@ -46,7 +46,7 @@ func TestPreemption(t *testing.T) {
 	for i := range p.content {
 		p.content[i] = byte(rng.Uint32())
 	}
-	for range 1024 + 2*firstWait { // until it cuts
+	for range 1024 + 2*firstWait(class(readSize)) { // until it cuts
 		mustFree(t, p.h, shortRead(t, p.h, 100))
 		p.malloced.Add(readSize)
 	}

@@ -2,10 +2,10 @@ package heap
 
 // sharing is what a heap needs besides that is shared out. Under mu.
 type sharing struct {
-	spare  [kinds]*span            // lists of spans that are placed nowhere
-	wait   [classes - small]uint32 // blocks to place one by one before the next span of a class above maxSmall
-	parted [classes - small]bool   // classes that are to be cut from strips, as each shard learns under mu
-	dry    int                     // blocks to place before the next try to find a place for a strip
+	spare  [kinds]*span          // lists of spans that are placed nowhere
+	wait   [classes]uint32       // blocks to place one by one before the next span of a class
+	parted [classes - small]bool // classes that are to be cut from strips, as each shard learns under mu
+	dry    int                   // blocks to place before the next try to find a place for a strip
 }
 
 // shareOut decides whether small blocks come from spans, and prepares for it.
@@ -22,8 +22,8 @@ func (h *Heap) shareOut() bool {
 	}
 	if h.sharing == nil {
 		h.sharing = new(sharing)
-		for i := range h.wait {
-			h.wait[i] = firstWait
+		for c := range h.wait {
+			h.wait[c] = uint32(firstWait(c))
 		}
 	}
 	set := newShardSet(shardCount())

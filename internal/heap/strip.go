@@ -218,7 +218,7 @@ func (h *Heap) placeCut(n, c int) (b []byte, err error, ok bool) {
 		case *left == 1:
 			*left, h.parted[c-small] = 0, false
 			if s.lost >= maxLost {
-				s.lost, h.wait[c-small] = 0, meltWait
+				s.lost, h.wait[c] = 0, meltWait
 			}
 		case *left == 0 && h.parted[c-small]:
 			*left = cutWait

@@ -26,7 +26,7 @@ func TestLostEndsEndCutting(t *testing.T) {
 	if limit := 2 * maxLost / lostLoss; lost > limit || place < 300 {
 		t.Errorf("%d ends lost, at most %d wanted; %d blocks placed by themselves", lost, limit, place)
 	}
-	if w := h.wait[class(readSize)-small]; w == 0 {
+	if w := h.wait[class(readSize)]; w == 0 {
 		t.Error("the class does not wait")
 	}
 	for _, b := range held {

@@ -52,7 +52,7 @@ func TestStripTorture(t *testing.T) {
 		}
 		heaps[i] = new(Heap)
 		heaps[i].Init(cfg)
-		for range 1024 + 2*firstWait { // until it cuts
+		for range 1024 + 2*firstWait(class(readSize)) { // until it cuts
 			mustFree(t, heaps[i], shortRead(t, heaps[i], 100))
 		}
 	}
