@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"time"
+	"weak"
 )
 
 // pause keeps every goroutine out of the shards until resume. Under mu.
@@ -114,14 +115,20 @@ func (h *Heap) releaseIdle() {
 // back to the backing by itself.
 const tickPeriod = 250 * time.Millisecond
 
-// arm starts the clock of the trimming policy. Under mu.
+// arm starts the clock of the trimming policy, which keeps no heap alive that
+// nobody has any more. Under mu.
 func (h *Heap) arm() {
 	if h.ticking.Load() || h.closed {
 		return
 	}
 	h.ticking.Store(true)
 	h.low = h.nempty
-	time.AfterFunc(tickPeriod, h.tick)
+	self := weak.Make(h)
+	time.AfterFunc(tickPeriod, func() {
+		if h := self.Value(); h != nil {
+			h.tick()
+		}
+	})
 }
 
 // wake starts the clock after a free that touched no chunk: the last slots of a

@@ -1,9 +1,11 @@
 package heap
 
 import (
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
+	"weak"
 )
 
 // pass has d pass in the bubble of the test, and the clock do what it does then.
@@ -98,4 +100,26 @@ func TestTrimKeepsNoSpans(t *testing.T) {
 			t.Errorf("%d spans are kept", n)
 		}
 	}
+}
+
+// TestClockKeepsNoHeap: a heap that nobody has any more is collected while its clock
+// runs, with all that it holds.
+func TestClockKeepsNoHeap(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dropped := func() weak.Pointer[Heap] {
+			h := newHeap(1 << 20)
+			mustFree(t, h, mustMalloc(t, h, 100))
+			if !h.ticking.Load() {
+				t.Fatal("the clock does not run")
+			}
+			return weak.Make(h)
+		}()
+		for range 3 {
+			runtime.GC()
+		}
+		if dropped.Value() != nil {
+			t.Error("a heap that was dropped is still there")
+		}
+		pass(2 * tickPeriod) // the clock finds nothing
+	})
 }
