@@ -111,5 +111,6 @@ func WithMaxBytes(n int) Option { return func(c *settings) { c.MaxBytes = max(n,
 // WithMisuse has f called with each refused free, after the allocator's lock
 // is released, on the goroutine that called Free. The error is a
 // [*MisuseError]. A f that panics makes misuse fatal. Without it a refused free
-// is counted in [Stats] and Free returns false.
+// is counted in [Stats] and Free returns false. Of two frees of one block at the
+// same moment it may hear nothing: one is refused, or counted as Raced.
 func WithMisuse(f func(error)) Option { return func(c *settings) { c.Misuse = f } }

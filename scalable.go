@@ -161,8 +161,8 @@ func (a *ScalableMemoryAllocator) Recycle() {
 }
 
 // Close gives back all memory, live or not. Every later call but Stats fails
-// with ErrClosed, or false. It returns what the backing says, and ErrClosed the
-// second time.
+// with ErrClosed, or false. It returns what the backing says, and if that did not take
+// everything back another Close tries again. Otherwise that is ErrClosed, too.
 func (a *ScalableMemoryAllocator) Close() error {
 	if a == nil {
 		return nil
@@ -170,8 +170,9 @@ func (a *ScalableMemoryAllocator) Close() error {
 	return a.engine().Close()
 }
 
-// Trim gives back every chunk that holds no block. Without it that happens by
-// itself, but for one chunk, within a second after a peak.
+// Trim gives back every chunk that holds no block, but for one that a Borrow may still
+// be looking at. Without it that happens by itself, but for one chunk, within a second
+// after a peak.
 func (a *ScalableMemoryAllocator) Trim() {
 	if a != nil {
 		_ = a.engine().Trim()

@@ -263,3 +263,30 @@ func TestG20RecycledIsUnmapped(t *testing.T) {
 		}
 	})
 }
+
+// What the system does not take back at Close it is asked to by the next one.
+func TestCloseAgain(t *testing.T) {
+	src := backing.NewFaulty(backing.Mmap())
+	a := NewScalableMemoryAllocator(4096, WithBacking(src))
+	a.Malloc(100)
+	src.Fail(backing.OpUnmap, 1, syscall.EPERM)
+	if err := a.Close(); !errors.Is(err, syscall.EPERM) {
+		t.Errorf("Close: %v", err)
+	}
+	if b, err := a.TryMalloc(1); b != nil || !errors.Is(err, ErrClosed) {
+		t.Errorf("Malloc of a closed allocator: %v", err)
+	}
+	src.Fail(backing.OpUnmap, 1, syscall.EPERM)
+	if err := a.Close(); !errors.Is(err, syscall.EPERM) {
+		t.Errorf("Close, while the system still refuses: %v", err)
+	}
+	if err := a.Close(); err != nil {
+		t.Errorf("Close at last: %v", err)
+	}
+	if n, bytes := src.Live(); n != 0 || bytes != 0 {
+		t.Errorf("%d mappings of %d bytes are left", n, bytes)
+	}
+	if err := a.Close(); !errors.Is(err, ErrClosed) {
+		t.Errorf("Close once more: %v", err)
+	}
+}

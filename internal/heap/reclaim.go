@@ -316,11 +316,15 @@ func (h *Heap) Reset() error {
 	return err
 }
 
-// Close is Reset, and from then on every call fails with ErrClosed.
+// Close is Reset, and from then on every call fails with ErrClosed; but as long as the
+// source has not taken everything back another Close tries that again.
 func (h *Heap) Close() error {
 	h.mu.Lock()
 	if h.closed {
-		return h.unlock(ErrClosed)
+		if h.dead, h.stuck = h.stuck, nil; len(h.dead) == 0 {
+			return h.unlock(ErrClosed)
+		}
+		return h.unlock(nil)
 	}
 	leaks := h.leaks()
 	err := h.reset()
