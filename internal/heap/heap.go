@@ -265,7 +265,7 @@ func (h *Heap) Free(b []byte) bool {
 		}
 		// The tail: from now on the slot is that much shorter. Somebody else may
 		// free a part of it meanwhile.
-		if n := uint(len(b)); sp.class < small && within < uint(sp.size) && n-1 < maxSmall &&
+		if n := uint(len(b)); sp.class < small && within-1 < uint(sp.size)-1 && n-1 < maxSmall &&
 			atomic.CompareAndSwapUint32(rec, uint32(stateLive+within+n), uint32(stateLive+within)) {
 			s.freed += uint64(n)
 			leave(s)

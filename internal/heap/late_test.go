@@ -2,6 +2,7 @@ package heap
 
 import (
 	"math/bits"
+	"sync/atomic"
 	"testing"
 	"unsafe"
 )
@@ -71,4 +72,35 @@ func TestFreeThatSawTheSpanElsewhere(t *testing.T) {
 		mustFree(t, h, b)
 		mustVerify(t, h)
 	}
+}
+
+// TestHeadAndTailAtOnce: a block of which one goroutine frees the head while another
+// frees the rest is gone, all of it.
+func TestHeadAndTailAtOnce(t *testing.T) {
+	h := sharedOut(t, 64)
+	type turn struct {
+		head []byte
+		at   *atomic.Int32
+	}
+	turns, done := make(chan turn), make(chan bool)
+	go func() {
+		for turn := range turns {
+			for turn.at.Add(1); turn.at.Load() < 2; {
+			}
+			done <- h.Free(turn.head)
+		}
+		close(done)
+	}()
+	for range 4000 {
+		b, at := mustMalloc(t, h, 64), new(atomic.Int32)
+		turns <- turn{b[:32], at}
+		for at.Add(1); at.Load() < 2; {
+		}
+		if !h.Free(b[32:]) || !<-done {
+			t.Fatal("refused")
+		}
+	}
+	close(turns)
+	<-done
+	mustHoldNothing(t, h)
 }

@@ -32,6 +32,7 @@ var heapFaults = []fault{
 	{name: "span that is gone still guessed", file: "spanmap.go", from: "\t\tg.Store(exhausted)\n", to: "\t\tg.Store(sp)\n"},
 	{name: "span not guessed", file: "spanmap.go", from: "\tm.guessed(addr).Store(sp)\n}", to: "}"},
 	{name: "clock keeps the heap", file: "reclaim.go", from: "if h := self.Value(); h != nil {", to: "if self.Value() != nil {"},
+	{name: "tail of all there is", file: "heap.go", from: "within-1 < uint(sp.size)-1", to: "within < uint(sp.size)"},
 	{name: "section in the shard of P 0", file: "section_runtime.go", from: "\t\treturn set.byID[id]\n", to: "\t\treturn set.byID[0]\n"},
 	{name: "section in the shard of another P", file: "section_runtime.go", from: "s.p == p {", to: "s.p != nil {"},
 	{name: "shard noted while the heap is paused", file: "section_runtime.go", from: "h.set.Load().guess(m)", to: "h.published().guess(m)"},
