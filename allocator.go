@@ -90,11 +90,15 @@ func (a *Allocator) Allocate(size int) (offset int) {
 func (a *Allocator) Find(size int) (offset int) { return a.place().Find(size) }
 
 // Free gives back the size offsets from the given one: a block, a part of one,
-// or neighbours that are all in use. Otherwise nothing changes and the error
-// wraps [ErrDoubleFree] if one of them is free already, [ErrNotOwned] if they
+// or neighbours that are all in use. Otherwise nothing changes; [Allocator.TryFree]
+// says why. O(log n).
+func (a *Allocator) Free(offset, size int) { _ = a.TryFree(offset, size) }
+
+// TryFree is [Allocator.Free] with the reason when nothing changes: the error wraps
+// [ErrDoubleFree] if one of the offsets is free already, [ErrNotOwned] if they
 // leave [0, Size), or [ErrInvalidSize] if size is not positive. O(log n).
-func (a *Allocator) Free(start, size int) error {
-	err := a.place().Free(start, size)
+func (a *Allocator) TryFree(offset, size int) error {
+	err := a.place().Free(offset, size)
 	if check.Enabled {
 		check.Must(a.Verify())
 	}

@@ -75,14 +75,14 @@ func TestAllocatorModel(t *testing.T) {
 				live = append(live, rest)
 			}
 		}
-		if err := a.Free(lo, hi-lo); err != nil {
-			t.Fatalf("step %d: Free(%d, %d) of %v: %v", step, lo, hi-lo, b, err)
+		if err := a.TryFree(lo, hi-lo); err != nil {
+			t.Fatalf("step %d: TryFree(%d, %d) of %v: %v", step, lo, hi-lo, b, err)
 		}
 		for i := lo; i < hi; i++ {
 			inUse[i] = false
 		}
-		if err := a.Free(lo, hi-lo); !errors.Is(err, ErrDoubleFree) {
-			t.Fatalf("step %d: second Free(%d, %d): %v", step, lo, hi-lo, err)
+		if err := a.TryFree(lo, hi-lo); !errors.Is(err, ErrDoubleFree) {
+			t.Fatalf("step %d: second TryFree(%d, %d): %v", step, lo, hi-lo, err)
 		}
 	}
 	free := 0
@@ -101,7 +101,7 @@ func TestAllocatorModel(t *testing.T) {
 		t.Error(err)
 	}
 	for _, b := range live {
-		if err := a.Free(b.Start, b.Size()); err != nil {
+		if err := a.TryFree(b.Start, b.Size()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -118,7 +118,7 @@ func TestG05LargeBlockIsFound(t *testing.T) {
 		}
 	}
 	for _, b := range []Block{{Start: 0, End: 500}, {Start: 600, End: 700}, {Start: 800, End: 900}} {
-		if err := a.Free(b.Start, b.Size()); err != nil {
+		if err := a.TryFree(b.Start, b.Size()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -141,12 +141,12 @@ func TestG07EqualBlocks(t *testing.T) {
 		}
 	}
 	for i := 0; i < n; i += 2 {
-		if err := a.Free(i*64, 64); err != nil {
+		if err := a.TryFree(i*64, 64); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for i := 1; i < n; i += 2 {
-		if err := a.Free(i*64, 64); err != nil {
+		if err := a.TryFree(i*64, 64); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -160,7 +160,7 @@ func TestAllocatorMisuse(t *testing.T) {
 	a := NewAllocator(1000)
 	a.Allocate(1000)
 	for _, b := range []Block{{Start: 100, End: 200}, {Start: 500, End: 600}} {
-		if err := a.Free(b.Start, b.Size()); err != nil {
+		if err := a.TryFree(b.Start, b.Size()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -182,11 +182,11 @@ func TestAllocatorMisuse(t *testing.T) {
 		{"G-13", 300, math.MinInt, ErrInvalidSize},
 		{"G-36", 300, 0, ErrInvalidSize},
 	} {
-		if err := a.Free(c.start, c.size); !errors.Is(err, c.err) {
-			t.Errorf("%s: Free(%d, %d) = %v, want %v", c.id, c.start, c.size, err, c.err)
+		if err := a.TryFree(c.start, c.size); !errors.Is(err, c.err) {
+			t.Errorf("%s: TryFree(%d, %d) = %v, want %v", c.id, c.start, c.size, err, c.err)
 		}
 		if got := blocksOf(a); got != want || a.GetFreeSize() != 200 {
-			t.Fatalf("%s: refused Free(%d, %d) changed the free blocks to %s", c.id, c.start, c.size, got)
+			t.Fatalf("%s: refused TryFree(%d, %d) changed the free blocks to %s", c.id, c.start, c.size, got)
 		}
 	}
 	for _, n := range []int{-1, -200, math.MinInt, 0, 101, 1001, math.MaxInt} {
@@ -194,7 +194,7 @@ func TestAllocatorMisuse(t *testing.T) {
 			t.Errorf("G-13: Allocate(%d) = %d, Find = %d, free %s", n, at, f, blocksOf(a))
 		}
 	}
-	if err := a.Free(0, 100); err != nil {
+	if err := a.TryFree(0, 100); err != nil {
 		t.Error(err)
 	}
 }
@@ -205,8 +205,8 @@ func TestAllocatorLifecycle(t *testing.T) {
 		if a.Size != 0 || a.Allocate(1) != -1 || a.Find(1) != -1 || a.GetFreeSize() != 0 || len(a.GetBlocks()) != 0 {
 			t.Errorf("NewAllocator(%d) has room: %v", size, a)
 		}
-		if err := a.Free(0, 1); !errors.Is(err, ErrNotOwned) {
-			t.Errorf("NewAllocator(%d).Free(0, 1) = %v", size, err)
+		if err := a.TryFree(0, 1); !errors.Is(err, ErrNotOwned) {
+			t.Errorf("NewAllocator(%d).TryFree(0, 1) = %v", size, err)
 		}
 	}
 	a := NewAllocator(100)
@@ -229,10 +229,10 @@ func TestAllocatorLifecycle(t *testing.T) {
 		if a.Size != 0 || a.Allocate(1) != -1 || a.Find(1) != -1 || len(a.GetBlocks()) != 0 || a.GetFreeSize() != 0 {
 			t.Errorf("a recycled allocator has room: %v", a)
 		}
-		if err := a.Free(0, 10); !errors.Is(err, ErrNotOwned) {
+		if err := a.TryFree(0, 10); !errors.Is(err, ErrNotOwned) {
 			t.Errorf("Free after Recycle = %v", err)
 		}
-		if err := a.Free(10, math.MaxInt); !errors.Is(err, ErrNotOwned) {
+		if err := a.TryFree(10, math.MaxInt); !errors.Is(err, ErrNotOwned) {
 			t.Errorf("Free after Recycle = %v", err)
 		}
 		if err := a.Verify(); err != nil {
@@ -258,7 +258,7 @@ func BenchmarkAllocator(b *testing.B) {
 			for b.Loop() {
 				n := sizes[i%len(sizes)]
 				i++
-				if err := a.Free(a.Allocate(n), n); err != nil {
+				if err := a.TryFree(a.Allocate(n), n); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -276,7 +276,7 @@ func BenchmarkAllocator(b *testing.B) {
 				at[i] = a.Allocate(1024)
 			}
 			for _, start := range at {
-				if err := a.Free(start, 1024); err != nil {
+				if err := a.TryFree(start, 1024); err != nil {
 					b.Fatal(err)
 				}
 			}

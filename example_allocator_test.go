@@ -11,9 +11,7 @@ func ExampleNewAllocator() {
 	a := gomem.NewAllocator(1000)
 	first, second := a.Allocate(300), a.Allocate(200)
 	fmt.Println(first, second, a.Find(600), a.GetFreeSize())
-	if err := a.Free(first+100, 50); err != nil { // any part of it
-		fmt.Println(err)
-	}
+	a.Free(first+100, 50) // any part of it
 	for _, b := range a.GetBlocks() {
 		fmt.Println(b)
 	}
@@ -39,9 +37,21 @@ func ExampleAllocator() {
 func ExampleAllocator_Free() {
 	a := gomem.NewAllocator(100)
 	at := a.Allocate(100)
-	fmt.Println(a.Free(at, 100))
-	fmt.Println(errors.Is(a.Free(at, 100), gomem.ErrDoubleFree))
-	fmt.Println(errors.Is(a.Free(90, 20), gomem.ErrNotOwned))
+	a.Free(at+20, 30)
+	fmt.Println(a.GetFreeSize())
+	a.Free(at, 100) // a part of it is free: nothing changes
+	fmt.Println(a.GetFreeSize())
+	// Output:
+	// 30
+	// 30
+}
+
+func ExampleAllocator_TryFree() {
+	a := gomem.NewAllocator(100)
+	at := a.Allocate(100)
+	fmt.Println(a.TryFree(at, 100))
+	fmt.Println(errors.Is(a.TryFree(at, 100), gomem.ErrDoubleFree))
+	fmt.Println(errors.Is(a.TryFree(90, 20), gomem.ErrNotOwned))
 	// Output:
 	// <nil>
 	// true

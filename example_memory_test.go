@@ -41,11 +41,18 @@ func ExampleMemory_Append() {
 func ExampleMemory_UpdateBuffer() {
 	var m gomem.Memory
 	m.Push([]byte("one "), []byte("two "), []byte("three"))
-	fmt.Println(m.UpdateBuffer(-1, []byte("four")), m.UpdateBuffer(7, nil))
+	m.UpdateBuffer(-1, []byte("four"))
+	fmt.Printf("%s %d\n", m.ToBytes(), m.Size)
+	// Output: one two four 12
+}
+
+func ExampleMemory_TryUpdateBuffer() {
+	m := gomem.NewMemory([]byte("one"))
+	fmt.Println(m.TryUpdateBuffer(0, []byte("four")), m.TryUpdateBuffer(7, nil))
 	fmt.Printf("%s %d\n", m.ToBytes(), m.Size)
 	// Output:
 	// true false
-	// one two four 12
+	// four 4
 }
 
 func ExampleMemory_Reset() {
@@ -144,8 +151,18 @@ func ExampleMemoryReader_Unread() {
 	if err := r.Skip(3); err != nil {
 		fmt.Println(err)
 	}
-	fmt.Println(r.Unread(2), r.Offset())
-	fmt.Println(errors.Is(r.Unread(2), gomem.ErrInvalidUnread), r.Offset())
+	r.Unread(2)
+	fmt.Printf("%d %s\n", r.Offset(), r.ToBytes())
+	// Output: 1 bcd
+}
+
+func ExampleMemoryReader_TryUnread() {
+	r := gomem.NewReadableBuffersFromBytes([]byte("ab"), []byte("cd"))
+	if err := r.Skip(3); err != nil {
+		fmt.Println(err)
+	}
+	fmt.Println(r.TryUnread(2), r.Offset())
+	fmt.Println(errors.Is(r.TryUnread(2), gomem.ErrInvalidUnread), r.Offset())
 	// Output:
 	// <nil> 1
 	// true 1

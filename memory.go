@@ -86,11 +86,14 @@ func (m *Memory) CopyFrom(other *Memory) {
 }
 
 // UpdateBuffer puts buf in the place of the buffer at index and corrects Size.
-// A negative index counts from the end: -1 is the last buffer. It reports
-// whether there is such a buffer; if not, nothing changes. A copy of the chain
-// made earlier keeps the old buffer, for which the headers are copied:
-// O(Count()), one allocation.
-func (m *Memory) UpdateBuffer(index int, buf []byte) bool {
+// A negative index counts from the end: -1 is the last buffer. If there is no
+// such buffer nothing changes. A copy of the chain made earlier keeps the old
+// buffer, for which the headers are copied: O(Count()), one allocation.
+func (m *Memory) UpdateBuffer(index int, buf []byte) { m.TryUpdateBuffer(index, buf) }
+
+// TryUpdateBuffer is [Memory.UpdateBuffer], and reports whether there is a buffer
+// at index; if not, nothing changes.
+func (m *Memory) TryUpdateBuffer(index int, buf []byte) bool {
 	if index < 0 {
 		index += len(m.Buffers)
 	}

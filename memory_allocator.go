@@ -96,7 +96,7 @@ func (m *MemoryAllocator) Free(b []byte) bool {
 	if at >= uintptr(len(m.mem)) {
 		return false
 	}
-	return m.place.Free(int(at), len(b)) == nil
+	return m.place.TryFree(int(at), len(b)) == nil
 }
 
 // GetFreeSize is the number of free bytes. O(1); O(n) for a snapshot.

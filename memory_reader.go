@@ -164,7 +164,7 @@ func (r *MemoryReader) readByteSlow() (byte, error) {
 
 // UnreadByte gives the last byte back. The error is [ErrInvalidUnread] if no byte has
 // been read. O(1) within a buffer.
-func (r *MemoryReader) UnreadByte() error { return r.Unread(1) }
+func (r *MemoryReader) UnreadByte() error { return r.TryUnread(1) }
 
 // ReadByteMask is ReadByte with the result masked: byte & mask. O(1).
 func (r *MemoryReader) ReadByteMask(mask byte) (byte, error) {
@@ -234,9 +234,15 @@ func (r *MemoryReader) skipSlow(n int) error {
 }
 
 // Unread gives the last n bytes back, across buffers, so that they are read
-// again. More than has been read, or than ClipFront has left, is refused with
-// [ErrInvalidUnread]. O(1) within a buffer, else O(buffers passed); never allocates.
-func (r *MemoryReader) Unread(n int) error {
+// again. If n is negative, more than has been read, or more than ClipFront has
+// left, nothing changes; [MemoryReader.TryUnread] says why. O(1) within a buffer,
+// else O(buffers passed); never allocates.
+func (r *MemoryReader) Unread(n int) { _ = r.TryUnread(n) }
+
+// TryUnread is [MemoryReader.Unread] with the reason when nothing changes: the
+// error wraps [ErrInvalidUnread], or [ErrInvalidSize] if n is negative. The cost is
+// that of Unread; allocates for an error only.
+func (r *MemoryReader) TryUnread(n int) error {
 	if n < 0 {
 		return fmt.Errorf("unread of %d bytes: %w", n, ErrInvalidSize)
 	}

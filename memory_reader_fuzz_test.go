@@ -71,7 +71,7 @@ func FuzzMemoryReader(f *testing.F) {
 				r.RangeN(n, func(b []byte) { got = append(got, b...) })
 			case 5:
 				consumed := len(data) - left - base
-				if err = r.Unread(n); n > consumed {
+				if err = r.TryUnread(n); n > consumed {
 					if !errors.Is(err, ErrInvalidUnread) {
 						t.Fatalf("Unread(%d) of %d = %v", n, consumed, err)
 					}

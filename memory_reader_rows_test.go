@@ -96,10 +96,10 @@ func TestG28Unread(t *testing.T) {
 	if _, err := r.ReadByte(); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Unread(2); !errors.Is(err, ErrInvalidUnread) {
+	if err := r.TryUnread(2); !errors.Is(err, ErrInvalidUnread) {
 		t.Errorf("Unread(2) = %v", err)
 	}
-	if err := r.Unread(-1); !errors.Is(err, ErrInvalidSize) {
+	if err := r.TryUnread(-1); !errors.Is(err, ErrInvalidSize) {
 		t.Errorf("Unread(-1) = %v", err)
 	}
 	if r.Length != 2 || r.Offset() != 1 {
@@ -108,7 +108,7 @@ func TestG28Unread(t *testing.T) {
 	if err := r.UnreadByte(); err != nil || r.Length != 3 {
 		t.Errorf("UnreadByte = %v, Length %d", err, r.Length)
 	}
-	if err := r.Unread(math.MaxInt); !errors.Is(err, ErrInvalidUnread) {
+	if err := r.TryUnread(math.MaxInt); !errors.Is(err, ErrInvalidUnread) {
 		t.Errorf("Unread(MaxInt) = %v", err)
 	}
 }
@@ -224,7 +224,7 @@ func TestG32ClipFront(t *testing.T) {
 						t.Fatalf("ClipFront at %d changed the caller's buffer %d of %v to %v", pos, i, list, callers[i])
 					}
 				}
-				if err := r.Unread(1); !errors.Is(err, ErrInvalidUnread) {
+				if err := r.TryUnread(1); !errors.Is(err, ErrInvalidUnread) {
 					t.Fatalf("Unread after ClipFront = %v", err)
 				}
 				if err := r.Skip(more); err != nil {

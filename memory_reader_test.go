@@ -152,13 +152,13 @@ func checkPosition(t *testing.T, r *MemoryReader, data []byte, pos int) {
 	}
 	for back := range pos + 1 {
 		c := *r
-		if err := c.Unread(back); err != nil || !bytes.Equal(c.ToBytes(), data[pos-back:]) || c.Offset() != pos-back {
+		if err := c.TryUnread(back); err != nil || !bytes.Equal(c.ToBytes(), data[pos-back:]) || c.Offset() != pos-back {
 			t.Fatalf("%v at %d: Unread(%d): %v, rest %v", r.Buffers, pos, back, err, c.ToBytes())
 		}
 	}
 	for _, back := range []int{pos + 1, pos + 1000} {
 		c := *r
-		if err := c.Unread(back); !errors.Is(err, ErrInvalidUnread) || c.Length != r.Length || c.Offset() != pos {
+		if err := c.TryUnread(back); !errors.Is(err, ErrInvalidUnread) || c.Length != r.Length || c.Offset() != pos {
 			t.Fatalf("%v at %d: Unread(%d): %v, now at %d", r.Buffers, pos, back, err, c.Offset())
 		}
 	}
@@ -335,7 +335,7 @@ func TestMemoryReaderLosesMemory(t *testing.T) {
 		}
 		m.Reset()
 		r.ClipFront(func([]byte) bool { t.Error("ClipFront yields"); return true })
-		if err := r.Unread(pos); pos > 2 && err == nil {
+		if err := r.TryUnread(pos); pos > 2 && err == nil {
 			t.Errorf("at %d: Unread reaches a buffer that is gone", pos)
 		}
 		r.Range(func([]byte) {})
@@ -361,7 +361,7 @@ func TestMemoryReaderGrows(t *testing.T) {
 			t.Fatalf("ReadBE(2) = %#x, %v", v, err)
 		}
 	}
-	if err := r.Unread(40); err != nil || r.Offset() != 0 {
+	if err := r.TryUnread(40); err != nil || r.Offset() != 0 {
 		t.Errorf("Unread(40) = %v, at %d", err, r.Offset())
 	}
 }

@@ -149,7 +149,7 @@ func TestG31UpdateBuffer(t *testing.T) {
 	} {
 		m := build()
 		before := m
-		if ok := m.UpdateBuffer(c.index, []byte("XY")); ok != c.ok {
+		if ok := m.TryUpdateBuffer(c.index, []byte("XY")); ok != c.ok {
 			t.Errorf("UpdateBuffer(%d) = %v, want %v", c.index, ok, c.ok)
 		}
 		checkMemory(t, &m, c.want)

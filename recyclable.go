@@ -143,7 +143,11 @@ func (r *RecyclableMemory) Reset() {
 
 // UpdateBuffer is [Memory.UpdateBuffer]. The old buffer is still freed by
 // Recycle, and once only if buf is a part of it.
-func (r *RecyclableMemory) UpdateBuffer(index int, buf []byte) bool {
+func (r *RecyclableMemory) UpdateBuffer(index int, buf []byte) { r.TryUpdateBuffer(index, buf) }
+
+// TryUpdateBuffer is [RecyclableMemory.UpdateBuffer], and reports whether there is
+// a buffer at index; if not, nothing changes.
+func (r *RecyclableMemory) TryUpdateBuffer(index int, buf []byte) bool {
 	if index < 0 {
 		index += len(r.Buffers)
 	}
@@ -158,7 +162,7 @@ func (r *RecyclableMemory) UpdateBuffer(index int, buf []byte) bool {
 			r.owned = append(r.owned, old)
 		}
 	}
-	return r.Memory.UpdateBuffer(index, buf)
+	return r.Memory.TryUpdateBuffer(index, buf)
 }
 
 // subsliceAt returns where in b the slice part begins, -1 if part was not cut

@@ -130,7 +130,7 @@ func TestRecyclableUpdateBuffer(t *testing.T) {
 			r.NextN(10)
 			r.NextN(100)
 			buf := c.buf(r.Buffers[1])
-			if !r.UpdateBuffer(-1, buf) || r.UpdateBuffer(2, buf) || r.Size != 10+len(buf) {
+			if !r.TryUpdateBuffer(-1, buf) || r.TryUpdateBuffer(2, buf) || r.Size != 10+len(buf) {
 				t.Errorf("%s: Size %d", c.name, r.Size)
 			}
 			r.Recycle()
