@@ -73,6 +73,11 @@ func TestNilAllocator(t *testing.T) {
 		t.Error("a nil allocator is not the Go heap")
 	}
 	ac.Release()
+	p.EnableDebugMode(true)
+	p.DebugCheck()
+	if p.Err() != nil || p.Stats() != (Stats{}) || !strings.Contains(p.DumpStats(true), "no pool") {
+		t.Errorf("a nil pool: %v, %+v, %q", p.Err(), p.Stats(), p.DumpStats(true))
+	}
 	DisableAllLac = true
 	defer func() { DisableAllLac = false }()
 	if NewPool("off").Get() != nil {

@@ -94,8 +94,13 @@ func (r *recorder) owns(p uintptr) bool {
 // faults where pages can be protected, and reads poison elsewhere. It is slow,
 // and an arena dropped without a release is never given back: what its objects
 // point to has to stay. Objects with pointers of a scanned arena are zeroed at
-// the release, and not checked, as they need no Attach.
+// the release, and not checked, as they need no Attach. Built with the tag
+// gomem_portable it cannot tell a constant from an object of the Go heap, and finds
+// no unattached strings, functions and values in interfaces.
 func (p *AllocatorPool) EnableDebugMode(on bool) {
+	if p == nil {
+		return
+	}
 	p.debugOn.Store(on)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -163,6 +168,9 @@ func (ac *Allocator) CheckExternalPointers() {
 // DebugCheck runs CheckExternalPointers on every live arena in debug mode. It
 // requires that no goroutine writes to their objects meanwhile.
 func (p *AllocatorPool) DebugCheck() {
+	if p == nil {
+		return
+	}
 	p.mu.Lock()
 	live := make([]*core, 0, len(p.live))
 	for c := range p.live {

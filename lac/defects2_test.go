@@ -49,9 +49,39 @@ func TestL15NegativeLength(t *testing.T) {
 			NewSlice[int](ac, c[0], c[1])
 		}()
 	}
+	for _, c := range [][2]int{{-1, -1}, {3, 2}, {0, huge}} {
+		func() {
+			defer func() {
+				var e *MisuseError
+				if err, _ := recover().(error); !errors.As(err, &e) || e.Err != ErrInvalidSize || e.Pool != "" {
+					t.Errorf("NewSlice(%d, %d) of a nil allocator: %v", c[0], c[1], err)
+				}
+			}()
+			NewSlice[int](nil, c[0], c[1])
+		}()
+	}
 	b := ac.Int(2)
 	if uintptr(unsafe.Pointer(b))-uintptr(unsafe.Pointer(a)) != word {
 		t.Error("a refused call moved the window")
+	}
+}
+
+func TestNewFromNil(t *testing.T) {
+	p := quietPool(t)
+	ac := p.Get()
+	defer ac.Release()
+	a := ac.Int(1)
+	if v := NewFrom[pbItem](ac, nil); v != nil {
+		t.Errorf("NewFrom(ac, nil) = %v", v)
+	}
+	if v := NewFrom[pbItem](nil, nil); v != nil {
+		t.Errorf("NewFrom(nil, nil) = %v", v)
+	}
+	if b := ac.Int(2); uintptr(unsafe.Pointer(b))-uintptr(unsafe.Pointer(a)) != word {
+		t.Error("NewFrom of nil moved the window")
+	}
+	if err := p.Err(); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -25,7 +25,7 @@ var (
 
 // MisuseError tells which call on which pool was wrong, and why.
 type MisuseError struct {
-	Pool string // name of the pool
+	Pool string // name of the pool; empty for a nil *Allocator
 	Op   string // the exported function that noticed
 	Path string // type and field path, for ErrUnattached
 	Err  error  // one of the errors of this package
@@ -66,6 +66,9 @@ func (p *AllocatorPool) report(op string, kind error, path string) {
 // Err returns the last misuse noticed on any arena of the pool as a
 // [*MisuseError], or nil. O(1).
 func (p *AllocatorPool) Err() error {
+	if p == nil {
+		return nil
+	}
 	if e := p.lastMisuse.Load(); e != nil {
 		return e
 	}

@@ -115,9 +115,10 @@ func makeTyped[T any](ac *Allocator, op string, n int) []T {
 }
 
 // NewFrom allocates a T and copies *src into it; src stays the caller's. With a
-// nil ac the result is src itself. O(size of T).
+// nil ac the result is src itself. A nil src gives nil and allocates nothing, with
+// any ac. O(size of T).
 func NewFrom[T any](ac *Allocator, src *T) *T {
-	if ac == nil {
+	if ac == nil || src == nil {
 		return src
 	}
 	p := New[T](ac)
@@ -138,17 +139,15 @@ func NewEnum[T any](ac *Allocator, v T) *T {
 // NewSlice allocates a slice of the given length and capacity. The elements up to
 // cap are zeroed and valid until the arena is released. It requires
 // 0 <= len <= cap; it panics with an error that wraps [ErrInvalidSize]
-// otherwise, or if the memory could not exist, and the arena is unchanged.
+// otherwise, or if the memory could not exist, and the arena is unchanged; a nil
+// ac is no exception.
 // O(1), the zeroing of reused memory apart.
 func NewSlice[T any](ac *Allocator, len, cap int) []T {
-	if ac == nil {
-		return make([]T, len, cap)
-	}
 	size := unsafe.Sizeof(*(*T)(nil))
 	if len < 0 || cap < len || size > 0 && uintptr(cap) > maxAlloc/size {
 		panic(ac.invalid("NewSlice"))
 	}
-	if size == 0 || cap == 0 {
+	if ac == nil || size == 0 || cap == 0 {
 		return make([]T, len, cap)
 	}
 	if p := (*T)(alloc(ac, roundUp(size*uintptr(cap)), elsewhere, none)); p != nil {
@@ -161,7 +160,11 @@ func NewSlice[T any](ac *Allocator, len, cap int) []T {
 }
 
 func (ac *Allocator) invalid(op string) error {
-	return &MisuseError{Pool: ac.pool.name, Op: op, Err: ErrInvalidSize}
+	e := &MisuseError{Op: op, Err: ErrInvalidSize}
+	if ac != nil {
+		e.Pool = ac.pool.name
+	}
+	return e
 }
 
 // Append appends v to s as the built-in does, taking memory from the arena when

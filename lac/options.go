@@ -37,7 +37,8 @@ func WithIdleChunks(some, most int) Option {
 // the collector scans.
 func WithScanned() Option { return func(s *settings) { s.scanned = true } }
 
-// WithDebug starts the pool in debug mode; see [AllocatorPool.EnableDebugMode].
+// WithDebug starts the pool in debug mode; see [AllocatorPool.EnableDebugMode], also
+// for what it does not find under the tag gomem_portable.
 func WithDebug() Option { return func(s *settings) { s.debug = true } }
 
 // WithAttached attaches values to every arena of the pool at once: what arena

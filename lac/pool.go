@@ -23,7 +23,8 @@ const (
 )
 
 // AllocatorPool lends arenas out and keeps their memory between two lives. It is
-// safe for use by several goroutines.
+// safe for use by several goroutines. A nil pool lends nil, which means the Go heap,
+// has no statistics and nothing to check.
 //
 //	Get: own seat -> own shard: arena released last, idle cores, handles sent home -> shared list -> new core
 //

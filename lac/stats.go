@@ -32,6 +32,9 @@ func (p *AllocatorPool) shardCounts() (gets, releases uint64) {
 // middle of one for longer than two collections. It may be called at any time from
 // any goroutine. O(processors).
 func (p *AllocatorPool) Stats() Stats {
+	if p == nil {
+		return Stats{}
+	}
 	p.mu.Lock()
 	gets, releases := p.counts()
 	p.mu.Unlock()
@@ -48,6 +51,9 @@ func (p *AllocatorPool) Stats() Stats {
 // of misuses and the last one start anew. It may be called at any time from any
 // goroutine. O(processors).
 func (p *AllocatorPool) DumpStats(reset bool) string {
+	if p == nil {
+		return "lac: no pool, the Go heap"
+	}
 	s := p.Stats()
 	if reset {
 		p.misuses.Store(0)
