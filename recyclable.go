@@ -179,10 +179,14 @@ func subsliceAt(b, part []byte) int {
 }
 
 // Recycle frees the buffers and empties the chain, which can be used again. The
-// bytes are no longer valid, in no slice, copy or clone. Recycling twice frees
-// once. The cost is that of a Free for each buffer; never allocates.
+// bytes are no longer valid, in no slice, copy or clone. A copy of the chain made
+// before, or a reader of it, still has its Size or Length, and no bytes if all of
+// them were the allocator's: ToBytes is empty and a read gives
+// io.ErrUnexpectedEOF. Without an allocator nothing is freed and copies stay whole.
+// Recycling twice frees once. The cost is that of a Free for each buffer; never
+// allocates.
 func (r *RecyclableMemory) Recycle() {
-	if !r.recycles() {
+	if r.allocator == nil || !r.recycles() {
 		r.owned = nil
 		r.Memory.Reset()
 		return

@@ -3,6 +3,7 @@ package gomem
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"runtime"
 	"testing"
 	"weak"
@@ -215,6 +216,63 @@ func TestRecyclableOff(t *testing.T) {
 			t.Errorf("%s: memory of the Go heap was used again: %q", name, b)
 		}
 		r.Recycle()
+	}
+}
+
+// Copies of a chain survive Recycle where nothing is freed. Where all is, they end
+// at once: with no bytes of the next user, and no panic.
+func TestG32RecycleAndCopies(t *testing.T) {
+	var whole []func() *RecyclableMemory
+	for _, byList := range []bool{false, true} {
+		whole = append(whole, func() *RecyclableMemory {
+			r := NewRecyclableMemory(nil)
+			r.SetRecycling(true)
+			if byList {
+				r.InitRecycleIndexes(2)
+			}
+			copy(r.NextN(3), "abc")
+			return &r
+		})
+	}
+	whole = append(whole, func() *RecyclableMemory {
+		r, _ := newRecyclable(t)
+		r.InitRecycleIndexes(2)
+		r.PushOne([]byte("abc"))
+		return r
+	}, func() *RecyclableMemory {
+		r, _ := newRecyclable(t)
+		r.SetRecycling(false)
+		copy(r.NextN(3), "abc")
+		return r
+	}, func() *RecyclableMemory {
+		r, _ := newRecyclable(t)
+		copy(r.NextN(3), "abc")
+		c := r.Clone()
+		return &c
+	})
+	for _, make := range whole {
+		r := make()
+		kept := r.Memory
+		r.Recycle()
+		checkMemory(t, &r.Memory, "")
+		copy(r.NextN(3), "xyz")
+		checkMemory(t, &kept, "abc")
+	}
+	for _, byList := range []bool{false, true} {
+		r, _ := newRecyclable(t)
+		if byList {
+			r.InitRecycleIndexes(2)
+		}
+		r.NextN(3)
+		kept := r.Memory
+		r.Recycle()
+		read := kept.NewReader()
+		if n, err := read.Read(make([]byte, 3)); n != 0 || err != io.ErrUnexpectedEOF {
+			t.Errorf("list=%v: a reader of a copy reads %d, %v", byList, n, err)
+		}
+		if b := kept.ToBytes(); kept.Buffers[0] != nil || len(b) != 0 {
+			t.Errorf("list=%v: a copy holds %q", byList, b)
+		}
 	}
 }
 
