@@ -27,7 +27,8 @@ import (
 // allocator grows, if little is left of it and of those beside it.
 //
 // A nil *ScalableMemoryAllocator is valid: it allocates from the Go heap and
-// frees nothing.
+// frees nothing. The zero value is not: [NewScalableMemoryAllocator] makes one, and
+// a method of any other panics.
 type ScalableMemoryAllocator heap.Heap
 
 // engine is a as what it is; nil stays nil.
@@ -127,6 +128,10 @@ func (a *ScalableMemoryAllocator) Borrow(n int) []byte { return a.engine().Borro
 // owned; the rest is free again. Bytes that arrive together with an error are
 // returned with it. With nothing to return the slice is nil and nothing is
 // left to free, also when r panics.
+//
+// The error is that of r or of [ScalableMemoryAllocator.TryMalloc]; for a reader
+// that returns a count outside [0, n] it wraps both [ErrInvalidRead], as from a
+// [BufReader], and [ErrInvalidSize].
 func (a *ScalableMemoryAllocator) Read(r io.Reader, n int) (b []byte, err error) {
 	b, err = a.TryMalloc(n)
 	if err != nil {
@@ -142,7 +147,7 @@ func (a *ScalableMemoryAllocator) Read(r io.Reader, n int) (b []byte, err error)
 	got, err := r.Read(whole)
 	switch {
 	case got < 0 || got > n:
-		return nil, fmt.Errorf("gomem: reader returned %d for %d bytes: %w", got, n, ErrInvalidSize)
+		return nil, fmt.Errorf("gomem: Read: %w: %w: %d for %d bytes", ErrInvalidRead, ErrInvalidSize, got, n)
 	case got == 0:
 		return nil, err
 	}

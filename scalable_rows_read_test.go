@@ -58,7 +58,7 @@ func TestReadFaults(t *testing.T) {
 	eachKind(t, func(t *testing.T, k kind) {
 		a := k.make(t)
 		for _, n := range []int{-1, math.MinInt, 65, math.MaxInt} {
-			if b, err := a.Read(lying(n), 64); b != nil || !errors.Is(err, ErrInvalidSize) {
+			if b, err := a.Read(lying(n), 64); b != nil || !errors.Is(err, ErrInvalidRead) || !errors.Is(err, ErrInvalidSize) {
 				t.Errorf("reader of %d: %q, %v", n, b, err)
 			}
 		}
