@@ -31,16 +31,19 @@ func ReadFile(path string, limits Limits) (*Trace, error) {
 // an [*OpError] for a trace that breaks the format, and what r returns. Cost:
 // O(operations); the stream is never held as a whole.
 func Decode(r io.Reader, limits Limits) (*Trace, error) {
+	b := &builder{limits: limits}
 	in := bufio.NewReaderSize(r, 64<<10)
 	if magic, _ := in.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
 		z, err := gzip.NewReader(in)
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			return nil, b.fail(ErrTruncated, "%s", endsInside)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("reading the compressed trace: %w", err)
 		}
 		defer z.Close()
 		in = bufio.NewReaderSize(z, 64<<10)
 	}
-	b := &builder{limits: limits}
 	decode := b.decodeBinary
 	if head, _ := in.Peek(4); len(head) > 0 && isText(head) {
 		decode = b.decodeText
@@ -50,6 +53,9 @@ func Decode(r io.Reader, limits Limits) (*Trace, error) {
 	}
 	return b.trace(), nil
 }
+
+// endsInside is the detail of a stream that gzip has not seen the end of.
+const endsInside = "the compressed stream ends early"
 
 func isText(head []byte) bool {
 	for _, c := range head {
@@ -80,22 +86,28 @@ func (b *builder) decodeBinary(in *bufio.Reader) error {
 
 func (b *builder) decodeText(in *bufio.Reader) error {
 	lines := bufio.NewScanner(in)
-	for lines.Scan() {
+	for b.line = 1; lines.Scan(); b.line++ {
 		line := strings.TrimSpace(lines.Text())
 		if line == "" || line[0] == '#' {
 			continue
 		}
 		if err := b.addLine(line); err != nil {
+			if lines.Err() != nil {
+				break // the line may have been cut by that
+			}
 			return err
 		}
 	}
-	if err := lines.Err(); err != nil {
-		if errors.Is(err, bufio.ErrTooLong) {
-			return b.fail(ErrSyntax, "a line of more than %d bytes", bufio.MaxScanTokenSize)
-		}
-		return fmt.Errorf("operation %d: %w", len(b.t.Ops), err)
+	switch err := lines.Err(); {
+	case err == nil:
+		return nil
+	case errors.Is(err, bufio.ErrTooLong):
+		return b.fail(ErrSyntax, "a line of more than %d bytes", bufio.MaxScanTokenSize)
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return b.fail(ErrTruncated, "%s", endsInside)
+	default:
+		return fmt.Errorf("line %d: %w", b.line, err)
 	}
-	return nil
 }
 
 func (b *builder) addLine(line string) error {

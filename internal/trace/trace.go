@@ -49,15 +49,20 @@ var (
 // OpError says which operation of a trace is wrong, and why.
 type OpError struct {
 	Op     int // counts from 0
+	Line   int // of the text form, from 1; 0 in the binary form
 	Detail string
 	Err    error
 }
 
 func (e *OpError) Error() string {
-	if e.Detail == "" {
-		return fmt.Sprintf("operation %d: %v", e.Op, e.Err)
+	at := fmt.Sprintf("operation %d", e.Op)
+	if e.Line > 0 {
+		at = fmt.Sprintf("line %d", e.Line)
 	}
-	return fmt.Sprintf("operation %d: %v: %s", e.Op, e.Err, e.Detail)
+	if e.Detail == "" {
+		return fmt.Sprintf("%s: %v", at, e.Err)
+	}
+	return fmt.Sprintf("%s: %v: %s", at, e.Err, e.Detail)
 }
 
 func (e *OpError) Unwrap() error { return e.Err }
@@ -108,13 +113,14 @@ func (t *Trace) MeanBytes() float64 {
 type builder struct {
 	t         Trace
 	limits    Limits
+	line      int // that of the text form which is read
 	live      []bool
 	liveBytes int64
 	blocks    int
 }
 
 func (b *builder) fail(err error, format string, args ...any) error {
-	return &OpError{Op: len(b.t.Ops), Detail: fmt.Sprintf(format, args...), Err: err}
+	return &OpError{Op: len(b.t.Ops), Line: b.line, Detail: fmt.Sprintf(format, args...), Err: err}
 }
 
 func (b *builder) add(op uint32) error {

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -108,10 +109,33 @@ func TestDecodeStopsAtEveryReadError(t *testing.T) {
 			t.Errorf("error after %d bytes: Decode = %v, %v", n, got, err)
 		}
 	}
-	z := compress(t, whole)
-	for n := 3; n < len(z); n++ {
-		if got, err := Decode(bytes.NewReader(z[:n]), Limits{}); err == nil {
-			t.Errorf("gzip cut at %d of %d: Decode = %v, no error", n, len(z), got)
+	var text []byte
+	for i := range 300 {
+		text = fmt.Appendf(text, "malloc %d %d\n", i, i*i)
+	}
+	for name, whole := range map[string][]byte{"binary": whole, "text": text} {
+		z := compress(t, whole)
+		for n := 3; n < len(z); n++ {
+			if got, err := Decode(bytes.NewReader(z[:n]), Limits{}); got != nil || !errors.Is(err, ErrTruncated) {
+				t.Errorf("gzip of the %s form cut at %d of %d: Decode = %v, %v", name, n, len(z), got, err)
+			}
+		}
+	}
+	in := io.MultiReader(strings.NewReader("malloc 0 1\nmal"), iotest.ErrReader(broken))
+	if got, err := Decode(in, Limits{}); got != nil || !errors.Is(err, broken) {
+		t.Errorf("error inside a line: Decode = %v, %v", got, err)
+	}
+}
+
+func TestErrorsOfTextNameTheLine(t *testing.T) {
+	for in, want := range map[string]string{
+		"# a\n\nmalloc 0 1\ncalloc 1 1\n":        `line 4: not an operation: "calloc 1 1"`,
+		"malloc 0 1\r\n\r\nfree 0\r\nfree 0\r\n": "line 4: id freed twice: 0",
+		"malloc 0 1\nfree 7":                     "line 2: free of an unknown id: 7, of 1",
+		"\n# " + strings.Repeat("x", 1<<17):      "line 2: not an operation: a line of more than 65536 bytes",
+	} {
+		if _, err := Decode(strings.NewReader(in), Limits{}); err == nil || err.Error() != want {
+			t.Errorf("%.40q: error %q, want %q", in, err, want)
 		}
 	}
 }
