@@ -42,16 +42,30 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	switch args[0] {
 	case "help", "-h", "-help", "--help":
-		printHelp(stdout)
-		return 0
-	}
-	for _, c := range commands {
-		if c.name == args[0] {
-			return c.run(ctx, args[1:], stdout, stderr)
+		if len(args) == 1 {
+			printHelp(stdout)
+			return 0
 		}
+		if status, ok := runCommand(ctx, args[1], []string{"-h"}, stdout, stdout); ok {
+			return status
+		}
+		args = args[1:]
+	}
+	if status, ok := runCommand(ctx, args[0], args[1:], stdout, stderr); ok {
+		return status
 	}
 	fmt.Fprintf(stderr, "gomem: unknown command %q; \"gomem help\" lists them\n", args[0])
 	return 2
+}
+
+// runCommand returns the exit status of a command, and whether there is such.
+func runCommand(ctx context.Context, name string, args []string, stdout, stderr io.Writer) (status int, ok bool) {
+	for _, c := range commands {
+		if c.name == name {
+			return c.run(ctx, args, stdout, stderr), true
+		}
+	}
+	return 2, false
 }
 
 func printHelp(w io.Writer) {
@@ -59,5 +73,5 @@ func printHelp(w io.Writer) {
 	for _, c := range commands {
 		fmt.Fprintf(w, "  %-8s %s\n", c.name, c.help)
 	}
-	fmt.Fprint(w, "\n\"gomem command -h\" explains a command.\n")
+	fmt.Fprint(w, "\n\"gomem help command\" explains a command.\n")
 }

@@ -15,6 +15,10 @@ func TestRun(t *testing.T) {
 		{nil, 2, "", "usage: gomem command"},
 		{[]string{"help"}, 0, "usage: gomem command", ""},
 		{[]string{"-h"}, 0, "usage: gomem command", ""},
+		{[]string{"help", "relay"}, 0, "usage: gomem relay [flags]", ""},
+		{[]string{"-h", "wcet"}, 0, "usage: gomem wcet [flags]", ""},
+		{[]string{"help", "fly"}, 2, "", `gomem: unknown command "fly"`},
+		{[]string{"soak", "-fly"}, 2, "", "gomem soak: flag provided but not defined: -fly\n"},
 		{[]string{"fly"}, 2, "", `gomem: unknown command "fly"`},
 		{[]string{"relay", "-streams", "0"}, 2, "", "gomem relay: -streams 0"},
 	} {

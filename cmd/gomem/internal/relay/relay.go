@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/gomem-go/gomem/cmd/gomem/internal/cli"
 )
 
 const usage = `usage: gomem relay [flags]
@@ -99,14 +101,7 @@ func parse(args []string, stderr io.Writer) (*config, error) {
 	flags.StringVar(&cfg.engine, "engine", "both", "gomem, std or both; with -listen gomem by default")
 	flags.StringVar(&cfg.listen, "listen", "", "`address` to serve other programs on, as 127.0.0.1:1985")
 	flags.BoolVar(&cfg.realtime, "realtime", false, "pace the publishers by the timestamps of the file")
-	flags.SetOutput(io.Discard)
-	flags.Usage = func() {}
-	if err := flags.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			fmt.Fprint(stderr, usage)
-			flags.SetOutput(stderr)
-			flags.PrintDefaults()
-		}
+	if err := cli.Parse(flags, args, usage, stderr); err != nil {
 		return nil, err
 	}
 	set := make(map[string]bool)

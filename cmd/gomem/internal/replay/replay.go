@@ -4,7 +4,6 @@
 package replay
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"flag"
@@ -14,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/gomem-go/gomem/cmd/gomem/internal/cli"
 	"github.com/gomem-go/gomem/internal/trace"
 )
 
@@ -66,16 +66,11 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 func parse(args []string, stderr io.Writer) (options, error) {
 	var o options
 	flags := flag.NewFlagSet("replay", flag.ContinueOnError)
-	flags.SetOutput(stderr)
-	flags.Usage = func() {
-		fmt.Fprint(stderr, usage)
-		flags.PrintDefaults()
-	}
 	flags.StringVar(&o.html, "html", "", "write a page with charts to `FILE`")
 	flags.StringVar(&o.only, "only", "", "measure only the configurations whose name contains `TEXT`")
 	flags.IntVar(&o.rounds, "rounds", 5, "rounds that are timed; the median counts")
 	flags.Int64Var(&o.maxLive, "max-live", defaultMaxLive(), "refuse a trace that holds more `BYTES` at once")
-	if err := flags.Parse(args); err != nil {
+	if err := cli.Parse(flags, args, usage, stderr); err != nil {
 		return o, err
 	}
 	o.files = flags.Args()
@@ -103,6 +98,15 @@ type result struct {
 }
 
 func run(ctx context.Context, o options, stdout, stderr io.Writer) error {
+	var page *pageFile
+	if o.html != "" {
+		// Before the measurements, which may take long.
+		var err error
+		if page, err = createPage(o.html); err != nil {
+			return fmt.Errorf("the page cannot be written: %w", err)
+		}
+		defer page.discard()
+	}
 	var results []result
 	for _, file := range o.files {
 		t, err := trace.ReadFile(file, trace.Limits{Ops: maxOps, Live: o.maxLive})
@@ -131,10 +135,10 @@ func run(ctx context.Context, o options, stdout, stderr io.Writer) error {
 			return err
 		}
 	}
-	if o.html == "" {
+	if page == nil {
 		return nil
 	}
-	if err := writeFile(o.html, func(w io.Writer) error { return writePage(w, results) }); err != nil {
+	if err := page.write(func(w io.Writer) error { return writePage(w, results) }); err != nil {
 		return fmt.Errorf("writing the page: %w", err)
 	}
 	fmt.Fprintf(stdout, "charts: %s\n", o.html)
@@ -160,23 +164,4 @@ func defaultMaxLive() int64 {
 		}
 	}
 	return most
-}
-
-// writeFile has write fill a file beside path and puts it in path's place when
-// that succeeded, so that path never holds half a page.
-func writeFile(path string, write func(io.Writer) error) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
-	if err != nil {
-		return err
-	}
-	out := bufio.NewWriter(f)
-	err = write(out)
-	err = errors.Join(err, out.Flush(), f.Chmod(0o644), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
 }

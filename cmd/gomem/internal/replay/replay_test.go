@@ -184,7 +184,8 @@ func TestRunStopsAtABadTrace(t *testing.T) {
 func TestRunRefusesBadArguments(t *testing.T) {
 	for _, args := range [][]string{{}, {"-rounds", "0", "x"}, {"-max-live", "0", "x"}, {"-only", "abacus", "x"}, {"-nonsense"}} {
 		var stdout, stderr bytes.Buffer
-		if status := Run(t.Context(), args, &stdout, &stderr); status != 2 || stderr.Len() == 0 {
+		if status := Run(t.Context(), args, &stdout, &stderr); status != 2 || stdout.Len() > 0 ||
+			!strings.HasPrefix(stderr.String(), "gomem replay: ") || strings.Count(stderr.String(), "\n") != 1 {
 			t.Errorf("Run(%q) = %d, printed %q", args, status, stderr.String())
 		}
 	}
@@ -225,17 +226,21 @@ func TestNoRoomNamesTheOperation(t *testing.T) {
 	}
 }
 
-func TestWriteFileLeavesTheOldOne(t *testing.T) {
+func TestPageLeavesTheOldOne(t *testing.T) {
 	path := writeBytes(t, "page.html", []byte("old"))
 	broken := errors.New("broken")
-	err := writeFile(path, func(w io.Writer) error {
+	page, err := createPage(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = page.write(func(w io.Writer) error {
 		if _, err := io.WriteString(w, "half a page"); err != nil {
 			return err
 		}
 		return broken
 	})
 	if !errors.Is(err, broken) {
-		t.Errorf("writeFile: %v", err)
+		t.Errorf("write: %v", err)
 	}
 	names, err := os.ReadDir(filepath.Dir(path))
 	if err != nil || len(names) != 1 {
@@ -243,6 +248,28 @@ func TestWriteFileLeavesTheOldOne(t *testing.T) {
 	}
 	if b, err := os.ReadFile(path); err != nil || string(b) != "old" {
 		t.Errorf("the page became %q, %v", b, err)
+	}
+}
+
+// A page that cannot be written is found before anything is measured, and nothing
+// is left beside it when the measurement fails.
+func TestPageIsMadeFirst(t *testing.T) {
+	good := writeTrace(t, "good", program(2, 100))
+	dir := t.TempDir()
+	for _, html := range []string{filepath.Join(dir, "none", "x.html"), dir} {
+		var stdout, stderr bytes.Buffer
+		if status := Run(t.Context(), []string{"-html", html, good}, &stdout, &stderr); status != 1 || stdout.Len() > 0 ||
+			!strings.HasPrefix(stderr.String(), "gomem replay: the page cannot be written: ") {
+			t.Errorf("%s: status %d, stdout %q, stderr %q", html, status, &stdout, &stderr)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if status := Run(ctx, []string{"-html", filepath.Join(dir, "x.html"), good}, io.Discard, io.Discard); status != 1 {
+		t.Errorf("cancelled: status %d", status)
+	}
+	if names, err := os.ReadDir(dir); err != nil || len(names) > 0 {
+		t.Errorf("left in the directory: %v, %v", names, err)
 	}
 }
 

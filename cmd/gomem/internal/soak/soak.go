@@ -13,6 +13,7 @@ import (
 
 	"github.com/gomem-go/gomem"
 	"github.com/gomem-go/gomem/backing"
+	"github.com/gomem-go/gomem/cmd/gomem/internal/cli"
 )
 
 const intro = `usage: gomem soak [flags]
@@ -60,6 +61,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case errors.Is(err, flag.ErrHelp):
 		return 0
 	case err != nil:
+		fmt.Fprintf(stderr, "gomem soak: %v\n", err)
 		return 2
 	}
 	fmt.Fprintf(stdout, "seed %d, %v, up to %d goroutines, %s over %s\n", s.seed, s.duration, s.goroutines, s.placement, s.backing)
@@ -73,15 +75,10 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// parse reads the flags. What is wrong with them was printed when it returns
-// an error, which is flag.ErrHelp if help was asked for.
+// parse reads the flags. The error is flag.ErrHelp if help was asked for, and
+// given.
 func parse(args []string, stderr io.Writer) (settings, error) {
 	flags := flag.NewFlagSet("soak", flag.ContinueOnError)
-	flags.SetOutput(stderr)
-	flags.Usage = func() {
-		fmt.Fprint(stderr, intro)
-		flags.PrintDefaults()
-	}
 	var s settings
 	flags.DurationVar(&s.duration, "duration", time.Minute, "how long")
 	flags.IntVar(&s.goroutines, "goroutines", 1000, "most goroutines at a time")
@@ -91,7 +88,7 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	flags.IntVar(&s.live, "live", 64, "`MiB` to have live in a plateau")
 	flags.BoolVar(&s.debug, "debug", false, "put the allocator into debug mode")
 	flags.BoolVar(&s.sample, "sample", false, "put some blocks between guard pages")
-	if err := flags.Parse(args); err != nil {
+	if err := cli.Parse(flags, args, intro, stderr); err != nil {
 		return s, err
 	}
 	var err error
@@ -109,10 +106,6 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	}
 	if _, ok := placements[s.placement]; !ok && err == nil {
 		err = fmt.Errorf("-placement is %q, not %s", s.placement, names(placements))
-	}
-	if err != nil {
-		err = fmt.Errorf("gomem soak: %w", err)
-		fmt.Fprintln(stderr, err)
 	}
 	s.live <<= 20
 	return s, err

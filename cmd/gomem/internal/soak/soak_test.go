@@ -137,7 +137,7 @@ func TestArguments(t *testing.T) {
 		"-duration 0s", "-goroutines 0", "-goroutines 1000000", "-placement best", "-backing disk", "-live 0", "-seed x", "more", "-what",
 	} {
 		var out bytes.Buffer
-		if status := Run(t.Context(), strings.Fields(args), io.Discard, &out); status != 2 || out.Len() == 0 {
+		if status := Run(t.Context(), strings.Fields(args), io.Discard, &out); status != 2 || !strings.HasPrefix(out.String(), "gomem soak: ") || strings.Count(out.String(), "\n") != 1 {
 			t.Errorf("%s: status %d, %q", args, status, &out)
 		}
 	}

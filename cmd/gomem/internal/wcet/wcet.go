@@ -6,6 +6,8 @@ import (
 	"flag"
 	"fmt"
 	"io"
+
+	"github.com/gomem-go/gomem/cmd/gomem/internal/cli"
 )
 
 const intro = `usage: gomem wcet [flags]
@@ -34,17 +36,17 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case errors.Is(err, flag.ErrHelp):
 		return 0
 	case err != nil:
+		fmt.Fprintf(stderr, "gomem wcet: %v\n", err)
 		return 2
 	}
 	rows, err := measure(ctx, s, func(done, all int) { fmt.Fprintf(stderr, "\r%d of %d rows", done, all) })
 	fmt.Fprint(stderr, "\r                    \r")
-	if err != nil {
-		_ = complain(stderr, "%w", err)
-		return 1
+	if err == nil {
+		printHead(stdout, s)
+		err = printTable(stdout, rows)
 	}
-	printHead(stdout, s)
-	if err := printTable(stdout, rows); err != nil {
-		_ = complain(stderr, "%w", err)
+	if err != nil {
+		fmt.Fprintf(stderr, "gomem wcet: %v\n", err)
 		return 1
 	}
 	if s.histogram {
@@ -53,21 +55,16 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// parse reads the flags. What is wrong with them was printed when it returns
-// an error, which is flag.ErrHelp if help was asked for.
+// parse reads the flags. The error is flag.ErrHelp if help was asked for, and
+// given.
 func parse(args []string, stderr io.Writer) (settings, error) {
 	flags := flag.NewFlagSet("wcet", flag.ContinueOnError)
-	flags.SetOutput(stderr)
-	flags.Usage = func() {
-		fmt.Fprint(stderr, intro)
-		flags.PrintDefaults()
-	}
 	samples := flags.Int("samples", 10_000, "operations timed per row")
 	pool := flags.Int("pool", 64, "size of the pool in `MiB`")
 	evict := flags.Int("evict", 8, "`MiB` written before each sample of the cold rows; 0 leaves these out")
 	locked := flags.Bool("lock", false, "lock the pool in memory")
 	histogram := flags.Bool("histogram", true, "draw histograms")
-	if err := flags.Parse(args); err != nil {
+	if err := cli.Parse(flags, args, intro, stderr); err != nil {
 		return settings{}, err
 	}
 	for _, limit := range []struct {
@@ -77,11 +74,11 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 		{"samples", *samples, 1, maxSamples}, {"pool", *pool, 1, maxPool}, {"evict", *evict, 0, maxEvict},
 	} {
 		if limit.value < limit.min || limit.value > limit.max {
-			return settings{}, complain(stderr, "-%s is %d, not between %d and %d", limit.name, limit.value, limit.min, limit.max)
+			return settings{}, fmt.Errorf("-%s is %d, not between %d and %d", limit.name, limit.value, limit.min, limit.max)
 		}
 	}
 	if flags.NArg() > 0 {
-		return settings{}, complain(stderr, "unexpected argument %q", flags.Arg(0))
+		return settings{}, fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
 	return settings{
 		samples:   *samples,
@@ -90,11 +87,4 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 		locked:    *locked,
 		histogram: *histogram,
 	}, nil
-}
-
-// complain prints an error and returns it.
-func complain(stderr io.Writer, format string, args ...any) error {
-	err := fmt.Errorf("gomem wcet: "+format, args...)
-	fmt.Fprintln(stderr, err)
-	return err
 }

@@ -88,7 +88,8 @@ func TestRunRefusesBadArguments(t *testing.T) {
 		{"-samples", "0"}, {"-samples", "-1"}, {"-pool", "0"}, {"-pool", "99999999"}, {"-evict", "-1"}, {"-no-such-flag"}, {"surplus"},
 	} {
 		var out, errs bytes.Buffer
-		if status := Run(t.Context(), args, &out, &errs); status != 2 || out.Len() != 0 || errs.Len() == 0 {
+		if status := Run(t.Context(), args, &out, &errs); status != 2 || out.Len() != 0 ||
+			!strings.HasPrefix(errs.String(), "gomem wcet: ") || strings.Count(errs.String(), "\n") != 1 {
 			t.Errorf("%q: status %d, stdout %q, stderr %q", args, status, out.String(), errs.String())
 		}
 	}
