@@ -62,6 +62,10 @@ var readerMemory = sync.OnceValue(func() *ScalableMemoryAllocator {
 // before the wait begins. If the source panics, the blocks are given back and the
 // panic goes on.
 //
+// The source is given room for an eighth of BufLen or more with each read, unless
+// that completes a contiguous result (Peek, Next, ReadBytes) which takes up the
+// rest of its block.
+//
 // A BufReader is used by one goroutine at a time; what ReadShared returns, and
 // the allocator, may be used by any.
 type BufReader struct {

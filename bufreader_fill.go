@@ -10,8 +10,8 @@ const (
 	// slideMax is how many unread bytes are moved to the front of their block
 	// rather than starting another: below that a copy is cheaper than a block.
 	slideMax = 2 << 10
-	// minTail is the fraction of a block whose free end is worth a read.
-	minTail = 8
+	// tailPart is the fraction of a block whose free end is worth a read.
+	tailPart = 8
 )
 
 func (b *BufReader) blockLen() int {
@@ -20,6 +20,12 @@ func (b *BufReader) blockLen() int {
 	}
 	return max(b.BufLen, minBufLen)
 }
+
+// least is how much room at the end of a block is worth a read. It is never zero,
+// and no matter of the block that has the room: of one made for few bytes, as by
+// merge and putBack, an eighth would be nothing, and a source that is given nothing
+// to fill returns nothing.
+func (b *BufReader) least() int { return b.blockLen() / tailPart }
 
 // alloc is TryMalloc on Malloc's fast path.
 func (b *BufReader) alloc(n int) ([]byte, error) {
@@ -66,10 +72,10 @@ func (b *BufReader) retireFront() {
 	b.front, b.buf, b.r, b.w = nil, nil, 0, 0
 }
 
-// reusable reports that the bytes of the front before r are dead: no view and
-// no frame looks at them.
+// reusable reports that the front is a block like others, none made for a single
+// request, and that its bytes before r are dead: no view and no frame looks at them.
 func (b *BufReader) reusable() bool {
-	return b.front != nil && !b.HoldViews && b.front.solo()
+	return len(b.buf) == b.blockLen() && !b.HoldViews && b.front.solo()
 }
 
 // newFront takes an empty block as the front, of which there is none.
@@ -93,13 +99,13 @@ func (b *BufReader) more() error {
 	// used again from the beginning.
 	p := b.buf
 	if unread, size := b.w-b.r, len(p); unread == 0 {
-		if b.raw != nil || size != b.blockLen() || !b.reusable() {
+		if b.raw != nil || !b.reusable() {
 			return b.fillEmpty()
 		}
 		b.r, b.w = 0, 0
 	} else {
-		if size-b.w < size/minTail {
-			if unread > slideMax || size-unread < size/minTail || !b.reusable() {
+		if least := b.least(); size-b.w < least {
+			if unread > slideMax || size-unread < least || !b.reusable() {
 				return b.fillNext()
 			}
 			b.slide()
@@ -140,7 +146,7 @@ func (b *BufReader) moreBehind() error {
 		return b.fillEmpty()
 	}
 	last := &b.queue[len(b.queue)-1]
-	if size := len(last.blk.mem); size-last.w < size/minTail {
+	if len(last.blk.mem)-last.w < b.least() {
 		return b.fillNext()
 	}
 	n, err := b.pull(last.blk.mem[last.w:])
@@ -198,13 +204,11 @@ func (b *BufReader) fillEmpty() error {
 }
 
 // rewind prepares a front without unread bytes for the next read: it starts over
-// if nobody looks at it, and is given up if it has no room or an odd size.
+// if it is reusable, and is given up if it has no room.
 func (b *BufReader) rewind() {
-	if b.reusable() && len(b.buf) == b.blockLen() {
+	if b.reusable() {
 		b.r, b.w = 0, 0
-		return
-	}
-	if len(b.buf)-b.w < len(b.buf)/minTail || b.reusable() {
+	} else if len(b.buf)-b.w < b.least() {
 		b.giveUpFront()
 	}
 }
@@ -280,8 +284,8 @@ func (b *BufReader) flat(n int) error {
 		case b.r == b.w || b.err != nil:
 			err = b.more()
 		default:
-			if b.r+n > len(b.buf) || len(b.buf)-b.w < len(b.buf)/minTail && b.w-b.r <= slideMax {
-				if err := b.makeRoom(n); err != nil {
+			if n > len(b.buf)-b.r || b.r > 0 && len(b.buf)-b.w < b.least() {
+				if err := b.makeRoom(); err != nil {
 					return err
 				}
 			}
@@ -294,22 +298,14 @@ func (b *BufReader) flat(n int) error {
 	return nil
 }
 
-// makeRoom moves the unread bytes to where n fit behind one another: down their
-// block if it is reusable, else to a new one if they do not fit where they are.
-func (b *BufReader) makeRoom(n int) error {
-	if b.reusable() && n <= len(b.buf) {
+// makeRoom moves the unread bytes of the front to the beginning of a block: of
+// theirs if it is reusable, else of a new one.
+func (b *BufReader) makeRoom() error {
+	if b.reusable() {
 		b.slide()
 		return nil
 	}
-	if b.r+n <= len(b.buf) {
-		return nil
-	}
-	return b.moveFront(max(n, b.blockLen()))
-}
-
-// moveFront copies the unread bytes of the front to a new block of size bytes.
-func (b *BufReader) moveFront(size int) error {
-	mem, err := b.alloc(size)
+	mem, err := b.alloc(b.blockLen())
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ type duel struct {
 	t    *testing.T
 	own  *BufReader
 	std  *bufio.Reader
+	size int // of the stream
 	kept []*SharedMemory
 	want [][]byte // what each kept frame must still say at the end
 }
@@ -34,8 +35,12 @@ func (d *duel) same(op string, n int, got, want []byte, err, wantErr error) {
 	}
 }
 
-// expect takes n bytes off the bufio side, all or none.
-func (d *duel) expect(n int) ([]byte, error) {
+// expect takes n bytes off the bufio side, all or none, after this side came to
+// err. What failed for once must have taken nothing, and nothing is expected.
+func (d *duel) expect(n int, err error) ([]byte, error) {
+	if err == errAgain {
+		return nil, err
+	}
 	p, err := d.std.Peek(n)
 	if err == io.EOF && len(p) > 0 {
 		err = io.ErrUnexpectedEOF
@@ -48,10 +53,27 @@ func (d *duel) expect(n int) ([]byte, error) {
 	return p, err
 }
 
+// follow makes the bufio side skip what this side took, at most n bytes, of a call
+// that goes through the stream and failed on its way.
+func (d *duel) follow(n int) {
+	d.t.Helper()
+	ahead := int(d.own.TotalRead()) - d.own.Buffered() - d.at()
+	if ahead < 0 || ahead > n {
+		d.t.Fatalf("took %d bytes of %d", ahead, n)
+	}
+	_, _ = d.std.Discard(ahead)
+}
+
+// at is where the bufio side is in the stream.
+func (d *duel) at() int { return d.size - d.std.Buffered() }
+
 // duelOps are the methods, each with an argument 0 … 255.
 var duelOps = []func(d *duel, n int){
 	func(d *duel, n int) {
 		c, err := d.own.ReadByte()
+		if err == errAgain {
+			return
+		}
 		want, wantErr := d.std.ReadByte()
 		d.same("ReadByte", 0, []byte{c}, []byte{want}, err, wantErr)
 		if n%2 == 1 && err == nil {
@@ -61,6 +83,9 @@ var duelOps = []func(d *duel, n int){
 	func(d *duel, n int) {
 		got, err := d.own.Peek(n)
 		want, wantErr := d.std.Peek(n)
+		if err == errAgain {
+			want, wantErr = want[:min(len(got), len(want))], err
+		}
 		d.same("Peek", n, got, want, err, wantErr)
 		if !bytes.Equal(got, want) {
 			d.t.Fatalf("Peek(%d) = %q with %v, want %q", n, got, err, want)
@@ -68,18 +93,18 @@ var duelOps = []func(d *duel, n int){
 	},
 	func(d *duel, n int) {
 		got, err := d.own.Next(n)
-		want, wantErr := d.expect(n)
+		want, wantErr := d.expect(n, err)
 		d.same("Next", n, got, want, err, wantErr)
 	},
 	func(d *duel, n int) {
 		var views [][]byte
 		err := d.own.ReadRange(n, func(p []byte) { views = append(views, p) })
-		want, wantErr := d.expect(n)
+		want, wantErr := d.expect(n, err)
 		d.same("ReadRange", n, bytes.Join(views, nil), want, err, wantErr)
 	},
 	func(d *duel, n int) {
 		m, err := d.own.ReadBytes(n)
-		want, wantErr := d.expect(n)
+		want, wantErr := d.expect(n, err)
 		d.same("ReadBytes", n, bytes.Join(m.Buffers, nil), want, err, wantErr)
 		if err == nil && n <= d.own.blockLen() && len(m.Buffers) != 1 {
 			d.t.Fatalf("ReadBytes(%d) in %d views", n, len(m.Buffers))
@@ -87,7 +112,7 @@ var duelOps = []func(d *duel, n int){
 	},
 	func(d *duel, n int) {
 		s, err := d.own.ReadShared(n)
-		want, wantErr := d.expect(n)
+		want, wantErr := d.expect(n, err)
 		d.same("ReadShared", n, nil, nil, err, wantErr)
 		if err == nil {
 			d.kept, d.want = append(d.kept, s), append(d.want, want)
@@ -95,17 +120,21 @@ var duelOps = []func(d *duel, n int){
 	},
 	func(d *duel, n int) {
 		s, err := d.own.ReadString(n)
-		want, wantErr := d.expect(n)
+		want, wantErr := d.expect(n, err)
 		d.same("ReadString", n, []byte(s), want, err, wantErr)
 	},
 	func(d *duel, n int) {
 		got := make([]byte, n)
 		err := d.own.ReadNto(n, got)
-		want, wantErr := d.expect(n)
+		want, wantErr := d.expect(n, err)
 		d.same("ReadNto", n, got, want, err, wantErr)
 	},
 	func(d *duel, n int) {
 		err := d.own.Skip(n)
+		if err == errAgain {
+			d.follow(n)
+			return
+		}
 		k, wantErr := d.std.Discard(n)
 		if wantErr == io.EOF && k > 0 {
 			wantErr = io.ErrUnexpectedEOF
@@ -114,6 +143,10 @@ var duelOps = []func(d *duel, n int){
 	},
 	func(d *duel, n int) {
 		k, err := d.own.Discard(n)
+		if err == errAgain {
+			d.follow(k)
+			return
+		}
 		want, wantErr := d.std.Discard(n)
 		if k != want || err != wantErr {
 			d.t.Fatalf("Discard(%d) = %d, %v, want %d, %v", n, k, err, want, wantErr)
@@ -125,8 +158,8 @@ var duelOps = []func(d *duel, n int){
 		if n > 0 && k == 0 && err == nil || k > n {
 			d.t.Fatalf("Read(%d) = %d, nil", n, k)
 		}
-		want, wantErr := d.expect(k)
-		if err != nil {
+		want, wantErr := d.expect(k, err)
+		if err != nil && err != errAgain {
 			_, wantErr = d.std.Peek(1)
 		}
 		d.same("Read", n, got[:k], want, err, wantErr)
@@ -134,23 +167,26 @@ var duelOps = []func(d *duel, n int){
 	func(d *duel, n int) {
 		n = n%8 + 1
 		v, err := d.own.ReadBE64(n)
-		want, wantErr := d.expect(n)
+		want, wantErr := d.expect(n, err)
 		d.same("ReadBE64", n, binary.BigEndian.AppendUint64(nil, v)[8-n:], want, err, wantErr)
 	},
 	func(d *duel, n int) {
 		n = n%8 + 1
 		v, err := d.own.ReadLE64(n)
-		want, wantErr := d.expect(n)
+		want, wantErr := d.expect(n, err)
 		d.same("ReadLE64", n, binary.LittleEndian.AppendUint64(nil, v)[:n], want, err, wantErr)
 	},
 	func(d *duel, n int) {
 		n = n%4 + 1
 		v, err := d.own.ReadBE32(n)
-		want, wantErr := d.expect(n)
+		want, wantErr := d.expect(n, err)
 		d.same("ReadBE32", n, binary.BigEndian.AppendUint32(nil, v)[4-n:], want, err, wantErr)
 	},
 	func(d *duel, n int) {
 		v, k, err := d.own.ReadLEB128()
+		if err == errAgain {
+			return
+		}
 		p, perr := d.std.Peek(10)
 		want, size := binary.Uvarint(p)
 		wantErr := perr
@@ -172,11 +208,17 @@ var duelOps = []func(d *duel, n int){
 	},
 	func(d *duel, n int) {
 		line, err := d.own.ReadLine()
+		if err == errAgain {
+			return
+		}
 		want, _, wantErr := d.std.ReadLine()
 		d.same("ReadLine", 0, []byte(line), want, err, wantErr)
 	},
 	func(d *duel, n int) {
 		got, err := d.own.ReadSlice(byte(n))
+		if err == errAgain {
+			return
+		}
 		want, wantErr := d.std.ReadSlice(byte(n))
 		d.same("ReadSlice", n, got, want, err, wantErr)
 		if !bytes.Equal(got, want) {
@@ -186,10 +228,13 @@ var duelOps = []func(d *duel, n int){
 	func(d *duel, n int) {
 		delim := []byte{byte(n) & 3, byte(n) >> 7}
 		got, err := d.own.ReadUntil(delim, 0)
+		if err == errAgain {
+			return
+		}
 		all, _ := d.std.Peek(d.std.Buffered())
 		want, wantErr := []byte(nil), io.EOF
 		if i := bytes.Index(all, delim); i >= 0 {
-			want, wantErr = d.expect(i + len(delim))
+			want, wantErr = d.expect(i+len(delim), err)
 		} else if len(all) > 0 {
 			wantErr = io.ErrUnexpectedEOF
 		}
@@ -201,6 +246,11 @@ var duelOps = []func(d *duel, n int){
 		}
 		var got, want bytes.Buffer
 		_, err := d.own.WriteTo(&got)
+		if err == errAgain {
+			want, _ := d.expect(got.Len(), nil)
+			d.same("WriteTo", 0, got.Bytes(), want, nil, nil)
+			return
+		}
 		_, wantErr := d.std.WriteTo(&want)
 		d.same("WriteTo", 0, got.Bytes(), want.Bytes(), err, wantErr)
 	},
@@ -210,21 +260,28 @@ var duelOps = []func(d *duel, n int){
 func runDuel(t *testing.T, data, sizes, ops []byte, bufLen int, mode byte) {
 	mem := NewScalableMemoryAllocator(1 << 16)
 	var own *BufReader
+	src := &offered{t: t, src: &chunked{data: data, sizes: sizes, err: io.EOF, with: mode&1 != 0}}
 	if mode&2 != 0 {
 		own = NewBufReaderChan(packetsOf(data, sizes))
 		own.BufLen = bufLen
 	} else {
-		src := &chunked{data: data, sizes: sizes, err: io.EOF, with: mode&1 != 0}
+		if mode&8 != 0 {
+			src.fails = sizes
+		}
 		own = NewBufReaderWithBufLen(src, bufLen)
 	}
 	own.Allocator, own.HoldViews = mem, mode&4 != 0
-	d := &duel{t: t, own: own, std: bufio.NewReaderSize(bytes.NewReader(data), len(data)+512)}
+	d := &duel{t: t, own: own, size: len(data), std: bufio.NewReaderSize(bytes.NewReader(data), len(data)+512)}
 	_, _ = d.std.Peek(1) // the model looks at what is buffered: everything
 	for len(ops) >= 2 {
+		src.least = own.blockLen() / 8
+		if int(ops[1]) > own.blockLen()*7/8 {
+			src.least = 1 // of a block that its result takes up
+		}
 		duelOps[int(ops[0])%len(duelOps)](d, int(ops[1]))
 		ops = ops[2:]
-		if p := own.TotalRead() - int64(own.Buffered()); p != int64(len(data)-d.std.Buffered()) {
-			t.Fatalf("at byte %d, want %d", p, len(data)-d.std.Buffered())
+		if p := own.TotalRead() - int64(own.Buffered()); p != int64(d.at()) {
+			t.Fatalf("at byte %d, want %d", p, d.at())
 		}
 	}
 	own.Recycle()
@@ -269,6 +326,7 @@ func FuzzBufReader(f *testing.F) {
 	f.Add(noise(2000), []byte{255, 1, 64}, []byte{5, 200, 1, 255, 5, 255, 3, 100, 2, 250, 8, 255, 18, 0}, byte(100), byte(1))
 	f.Add(noise(600), []byte{9}, []byte{5, 20, 1, 55, 5, 25, 3, 100, 2, 50, 16, 200, 10, 255}, byte(0), byte(2))
 	f.Add(noise(900), []byte{200}, []byte{2, 20, 1, 155, 5, 225, 4, 100, 7, 250, 11, 200, 14, 255}, byte(40), byte(4))
+	f.Add(noise(900), []byte{3, 4, 200}, []byte{7, 20, 15, 0, 5, 14, 3, 10, 1, 4, 2, 30, 7, 255}, byte(16), byte(8))
 	f.Fuzz(func(t *testing.T, data, sizes, ops []byte, bufLen, mode byte) {
 		if len(data) > 1<<14 || len(ops) > 1<<12 {
 			t.Skip("too long to be told apart from the shorter ones")
@@ -295,7 +353,7 @@ func TestBufReaderAgainstBufio(t *testing.T) {
 	for range 100 + 1400/byteStep {
 		data, sizes, ops := random(rng.IntN(4000)), random(1+rng.IntN(9)), random(2*rng.IntN(60))
 		sizes[0] |= 1
-		runDuel(t, data, sizes, ops, 1+rng.IntN(255), byte(rng.IntN(8)))
+		runDuel(t, data, sizes, ops, 1+rng.IntN(255), byte(rng.IntN(16)))
 	}
 }
 

@@ -60,8 +60,8 @@ func (b *BufReader) readEmpty(p []byte) (int, error) {
 // ReadNto consumes n bytes and copies them to the beginning of to.
 //
 // Requires 0 <= n <= len(to), else [ErrInvalidSize] or [io.ErrShortBuffer]; other
-// errors as Next, then nothing is consumed. O(n); what is not buffered yet is
-// read straight into to.
+// errors as Next, then nothing is consumed. O(n); what is not buffered yet and
+// longer than a block is read straight into to.
 func (b *BufReader) ReadNto(n int, to []byte) error {
 	switch {
 	case n < 0:
@@ -100,17 +100,21 @@ func (b *BufReader) fillSlow(p []byte) (int, error) {
 }
 
 // fillRest is fillSlow for what is longer than a block and not there yet: it reads
-// straight into p, and puts that back on an error.
+// straight into p, but for an end too short to be worth a read, and puts that back
+// on an error.
 func (b *BufReader) fillRest(p []byte) (int, error) {
 	at := b.Buffered()
 	b.copyOut(p[:at])
 	for at < len(p) {
-		n, err := 0, b.err
-		b.err = nil
-		if err == nil {
-			n, err = b.pull(p[at:])
-			at += n
+		var n int
+		var err error
+		if rest := p[at:]; b.err == nil && len(rest) >= b.least() {
+			n, err = b.pull(rest)
+		} else if err = b.more(); err == nil {
+			n = min(len(rest), b.Buffered())
+			b.copyOut(rest[:n])
 		}
+		at += n
 		if err != nil {
 			if merr := b.putBack(p[:at]); merr != nil {
 				return 0, merr

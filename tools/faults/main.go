@@ -1,7 +1,8 @@
-// Command faults puts known faults into the placement and growth code, one at a
-// time, and runs the tests that should notice: a split off by one, a merge that
-// is skipped, a bit that is not cleared, a free that is lost. The status is 1 if
-// fewer than 95 of 100 are noticed, or if the code that a fault is for is gone.
+// Command faults puts known faults into the code of placement, growth and the
+// reader, one at a time, and runs the tests that should notice: a split off by one,
+// a merge that is skipped, a bit that is not cleared, a free that is lost. The
+// status is 1 if fewer than 95 of 100 are noticed, or if the code that a fault is
+// for is gone.
 //
 //	go run -C tools ./faults [-run tlsf] [-v]
 package main
@@ -36,7 +37,7 @@ const wanted = 95
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr, join(placementFaults, growthFaults))
+	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr, join(placementFaults, growthFaults, readerFaults))
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "faults:", err)

@@ -68,7 +68,7 @@ func TestRun(t *testing.T) {
 // TestListsApply: the text of every fault is where it is said to be.
 func TestListsApply(t *testing.T) {
 	names := make(map[string]bool)
-	all := join(placementFaults, growthFaults)
+	all := join(placementFaults, growthFaults, readerFaults)
 	for _, f := range all {
 		if _, err := f.apply("../.."); err != nil {
 			t.Error(err)

@@ -1,0 +1,28 @@
+package main
+
+// readerFaults are in how the reader gets bytes: room for the source, errors that
+// come in between, and blocks that change their place.
+func readerFaults() []fault {
+	all := make([]fault, len(fillFaults))
+	for i, f := range fillFaults {
+		f.name, f.pkgs = "reader: "+f.name, []string{"."}
+		all[i] = f
+	}
+	return all
+}
+
+var fillFaults = []fault{
+	{name: "no room in a full block of a few bytes", file: "bufreader_fill.go", from: "return b.blockLen() / tailPart", to: "return len(b.buf) / tailPart"},
+	{name: "full front read on", file: "bufreader_fill.go", from: "} else if len(b.buf)-b.w < b.least() {", to: "} else if b.front == nil {"},
+	{name: "full block behind read on", file: "bufreader_fill.go", from: "len(last.blk.mem)-last.w < b.least()", to: "len(last.blk.mem)-last.w < 0"},
+	{name: "full front slid to no avail", file: "bufreader_fill.go", from: "unread > slideMax || size-unread < least || ", to: "unread > slideMax || "},
+	{name: "end of a block read byte by byte", file: "bufreader_fill.go", from: " || b.r > 0 && len(b.buf)-b.w < b.least() {", to: " {"},
+	{name: "block made for one request used again", file: "bufreader_fill.go", from: "len(b.buf) == b.blockLen() && !b.HoldViews", to: "b.front != nil && !b.HoldViews"},
+	{name: "slid below a frame", file: "bufreader_fill.go", from: "&& !b.HoldViews && b.front.solo()", to: "&& !b.HoldViews"},
+	{name: "slid below a view", file: "bufreader_fill.go", from: "&& !b.HoldViews && b.front.solo()", to: "&& b.front.solo()"},
+	{name: "error that comes with bytes lost", file: "bufreader_fill.go", from: "\t\tb.total += int64(n)\n\t\tb.err = err\n", to: "\t\tb.total += int64(n)\n"},
+	{name: "error that comes with bytes stays", file: "bufreader_fill.go", from: "\t\terr := b.err\n\t\tb.err = nil\n\t\treturn err\n\tcase b.src", to: "\t\treturn b.err\n\tcase b.src"},
+	{name: "block behind that stays empty kept", file: "bufreader_fill.go", from: "\t\tlast.blk.leave(0)\n", to: ""},
+	{name: "short rest read straight", file: "bufreader_read.go", from: "b.err == nil && len(rest) >= b.least()", to: "b.err == nil"},
+	{name: "cut request keeps what came", file: "bufreader_read.go", from: "b.putBack(p[:at]); merr", to: "b.putBack(nil); merr"},
+}
