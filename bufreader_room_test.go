@@ -195,6 +195,21 @@ func (c *careless) Read(p []byte) (int, error) {
 	return n, nil
 }
 
+// TestErrorComesOnce: an error that came along with bytes follows them, and then
+// the next bytes.
+func TestErrorComesOnce(t *testing.T) {
+	src := &offered{t: t, src: &chunked{data: []byte("ab"), sizes: []byte{1}, err: io.EOF}, fails: []byte{0}}
+	b := newTestReader(t, src, 0)
+	for _, want := range []byte("ab") {
+		c, err := b.ReadByte()
+		expectRead(t, "ReadByte", c, err, want, nil)
+		_, err = b.ReadByte()
+		expectError(t, err, errAgain)
+	}
+	_, err := b.ReadByte()
+	expectError(t, err, io.EOF)
+}
+
 // contiguous is n, or half of it if that is what leaves room in a block.
 func contiguous(n int) int {
 	if n > DefaultBufLen*7/8 && n <= DefaultBufLen {
