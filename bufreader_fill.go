@@ -72,10 +72,14 @@ func (b *BufReader) retireFront() {
 	b.front, b.buf, b.r, b.w = nil, nil, 0, 0
 }
 
-// reusable reports that the front is a block like others, none made for a single
-// request, and that its bytes before r are dead: no view and no frame looks at them.
+// regular reports that the front is a block like others, none made for a single
+// request. It stands apart from reusable so that both are inlined.
+func (b *BufReader) regular() bool { return len(b.buf) == b.blockLen() }
+
+// reusable reports that the bytes of the front before r are dead: no view and
+// no frame looks at them.
 func (b *BufReader) reusable() bool {
-	return len(b.buf) == b.blockLen() && !b.HoldViews && b.front.solo()
+	return b.front != nil && !b.HoldViews && b.front.solo()
 }
 
 // newFront takes an empty block as the front, of which there is none.
@@ -99,13 +103,13 @@ func (b *BufReader) more() error {
 	// used again from the beginning.
 	p := b.buf
 	if unread, size := b.w-b.r, len(p); unread == 0 {
-		if b.raw != nil || !b.reusable() {
+		if b.raw != nil || !b.regular() || !b.reusable() {
 			return b.fillEmpty()
 		}
 		b.r, b.w = 0, 0
 	} else {
 		if least := b.least(); size-b.w < least {
-			if unread > slideMax || size-unread < least || !b.reusable() {
+			if unread > slideMax || size-unread < least || !b.regular() || !b.reusable() {
 				return b.fillNext()
 			}
 			b.slide()
@@ -206,7 +210,7 @@ func (b *BufReader) fillEmpty() error {
 // rewind prepares a front without unread bytes for the next read: it starts over
 // if it is reusable, and is given up if it has no room.
 func (b *BufReader) rewind() {
-	if b.reusable() {
+	if b.regular() && b.reusable() {
 		b.r, b.w = 0, 0
 	} else if len(b.buf)-b.w < b.least() {
 		b.giveUpFront()
@@ -301,7 +305,7 @@ func (b *BufReader) flat(n int) error {
 // makeRoom moves the unread bytes of the front to the beginning of a block: of
 // theirs if it is reusable, else of a new one.
 func (b *BufReader) makeRoom() error {
-	if b.reusable() {
+	if b.regular() && b.reusable() {
 		b.slide()
 		return nil
 	}
