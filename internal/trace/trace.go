@@ -57,7 +57,7 @@ type OpError struct {
 func (e *OpError) Error() string {
 	at := fmt.Sprintf("operation %d", e.Op)
 	if e.Line > 0 {
-		at = fmt.Sprintf("line %d", e.Line)
+		at = fmt.Sprintf("line %d, operation %d", e.Line, e.Op)
 	}
 	if e.Detail == "" {
 		return fmt.Sprintf("%s: %v", at, e.Err)

@@ -156,8 +156,8 @@ func TestRunStopsAtABadTrace(t *testing.T) {
 		{"unknown", "operation 1: free of an unknown id", []byte{1, 0, 0, 0, 7, 0, 0, 128}},
 		{"twice", "operation 2: id freed twice", []byte{1, 0, 0, 0, 0, 0, 0, 128, 0, 0, 0, 128}},
 		{"huge", "operation 0: the trace is past the limit", []byte{255, 255, 255, 127}},
-		{"unsorted", "line 2: ids are not in order", []byte("malloc 0 1\nmalloc 7 1\n")},
-		{"words", "line 1: not an operation", []byte("hello, world\n")},
+		{"unsorted", "line 2, operation 1: ids are not in order", []byte("malloc 0 1\nmalloc 7 1\n")},
+		{"words", "line 1, operation 0: not an operation", []byte("hello, world\n")},
 		{"empty", "the trace is empty", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
