@@ -54,8 +54,8 @@ func keep(*shard) { procPin() }
 // on returns the shard of the P that m runs on, noShard if there is none.
 //
 // To go by the id of the P takes two more loads, each of which waits for the one before.
-// A guess by the thread spares them, and whether it is right is looked up beside: a pair
-// takes 0.88 of the time.
+// A guess by the thread spares them, and whether it is right is looked up beside: the
+// trace of ffmpeg takes 0.91 of the time.
 func (set *shardSet) on(m unsafe.Pointer) *shard {
 	// Safety: lookForP found that the P, which begins with its id, is pointed to there.
 	p := *(*unsafe.Pointer)(unsafe.Add(m, pOfM))
