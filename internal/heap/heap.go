@@ -264,7 +264,7 @@ func (h *Heap) Free(b []byte) bool {
 			return true
 		}
 		// The tail: from now on the slot is that much shorter. Somebody else may
-		// free a part of it meanwhile.
+		// free a part of it meanwhile, so that b is all that is left: that is no tail.
 		if n := uint(len(b)); sp.class < small && within-1 < uint(sp.size)-1 && n-1 < maxSmall &&
 			atomic.CompareAndSwapUint32(rec, uint32(stateLive+within+n), uint32(stateLive+within)) {
 			s.freed += uint64(n)
@@ -279,7 +279,6 @@ func (h *Heap) Free(b []byte) bool {
 // filed ends a free that made the first free slot of a span or freed its last
 // live one: both move it within the shard's lists.
 func (h *Heap) filed(s *shard, sp *span) bool {
-	h.note(s)
 	s.file(sp)
 	full := s.idle > idleLimit
 	unpin(s)

@@ -2,6 +2,7 @@ package heap
 
 import (
 	"math/bits"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"unsafe"
@@ -78,29 +79,43 @@ func TestFreeThatSawTheSpanElsewhere(t *testing.T) {
 // frees the rest is gone, all of it.
 func TestHeadAndTailAtOnce(t *testing.T) {
 	h := sharedOut(t, 64)
-	type turn struct {
-		head []byte
-		at   *atomic.Int32
+	type batch [64]struct {
+		block []byte
+		here  atomic.Int32 // goroutines that are about to free
 	}
-	turns, done := make(chan turn), make(chan bool)
-	go func() {
-		for turn := range turns {
-			for turn.at.Add(1); turn.at.Load() < 2; {
+	each := func(batch *batch, part func(b []byte) []byte) (ok bool) {
+		ok = true
+		for i := range batch {
+			turn := &batch[i]
+			turn.here.Add(1)
+			for spins := 1; turn.here.Load() < 2; spins++ {
+				if spins%1000 == 0 {
+					runtime.Gosched()
+				}
 			}
-			done <- h.Free(turn.head)
+			ok = h.Free(part(turn.block)) && ok
 		}
-		close(done)
+		return ok
+	}
+	batches, freed := make(chan *batch), make(chan bool)
+	go func() {
+		for batch := range batches {
+			freed <- each(batch, func(b []byte) []byte { return b[:32] })
+		}
+		close(freed)
 	}()
-	for range 4000 {
-		b, at := mustMalloc(t, h, 64), new(atomic.Int32)
-		turns <- turn{b[:32], at}
-		for at.Add(1); at.Load() < 2; {
+	for range 500 {
+		batch := new(batch)
+		for i := range batch {
+			batch[i].block = mustMalloc(t, h, 64)
 		}
-		if !h.Free(b[32:]) || !<-done {
+		batches <- batch
+		ok := each(batch, func(b []byte) []byte { return b[32:] })
+		if !<-freed || !ok {
 			t.Fatal("refused")
 		}
 	}
-	close(turns)
-	<-done
+	close(batches)
+	<-freed
 	mustHoldNothing(t, h)
 }

@@ -71,6 +71,9 @@ func TestSectionLost(t *testing.T) {
 	prepareSections()
 	defer func(was uintptr) { pOfM = was }(pOfM)
 	pOfM = 0
+	if m := uintptr(0xdead_beef_0000_0008); newShardSet(1).on(unsafe.Pointer(&m)) != noShard {
+		t.Error("found a shard without knowing the P")
+	}
 	h := newHeap(1024)
 	var live [][]byte
 	for i := range 5000 {
