@@ -163,7 +163,7 @@ func TestWithMisuseMayCallBack(t *testing.T) {
 }
 
 func TestAllocatorIsSmall(t *testing.T) {
-	if size := unsafe.Sizeof(ScalableMemoryAllocator{}); size > 512 {
+	if size := unsafe.Sizeof(ScalableMemoryAllocator{}); size > 768 {
 		t.Errorf("an allocator takes %d bytes", size)
 	}
 }

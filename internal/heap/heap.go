@@ -37,6 +37,8 @@ type Heap struct {
 	// What the fast paths read; changed only under mu.
 	shards unsafe.Pointer // *shardSet; noShards: not shared out, or paused
 	front  unsafe.Pointer // what Malloc sees: shards, or noShards while blocks are offered to the sampled guard
+	hints  hints          // changed by whoever is pinned, too
+	guess  guesses
 	spans  atomic.Pointer[spanMap]
 	table  atomic.Pointer[table]
 	set    atomic.Pointer[shardSet] // what shards is unless the heap is paused; nil: not shared out
@@ -91,7 +93,9 @@ type Heap struct {
 func (h *Heap) Init(cfg Config) {
 	h.cfg = cfg
 	h.publish(noShards)
+	h.hints.forget()
 	h.spans.Store(noSpans)
+	h.guess.use(noGuess)
 	h.table.Store(&noChunks)
 	h.cfg.Spans = cfg.Spans && cfg.Record == nil
 	switch {
@@ -242,7 +246,7 @@ func (h *Heap) Free(b []byte) bool {
 		return false
 	}
 	addr := uintptr(unsafe.Pointer(unsafe.SliceData(b)))
-	sp := h.spans.Load().guess(addr)
+	sp := h.guess.of(addr).Load()
 	s := h.enterFor(sp, at)
 	if sp.owner.Load() != s {
 		leave(s)

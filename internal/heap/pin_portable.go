@@ -45,7 +45,9 @@ func unpin(s *shard) {
 	}
 }
 
-// A section of the portable form is a pin.
+// A section of the portable form is a pin, and nobody needs a hint.
+
+type hints struct{}
 
 func here() unsafe.Pointer                                 { return nil }
 func (h *Heap) enter(unsafe.Pointer) *shard                { return h.pin() }
@@ -53,6 +55,8 @@ func (h *Heap) enterFor(sp *span, _ unsafe.Pointer) *shard { return h.pinFor(sp)
 func leave(s *shard)                                       { unpin(s) }
 func keep(*shard)                                          {}
 func (h *Heap) note(*shard)                                {}
+func (h *Heap) settle(*shard)                              {}
+func (*hints) forget()                                     {}
 func prepareSections()                                     {}
 
 func (h *Heap) enterFront(unsafe.Pointer) *shard {

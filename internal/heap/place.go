@@ -75,11 +75,15 @@ func (h *Heap) enterSpan(sp *span, c *chunk, off int) {
 	sp.place(c, off)
 	for i := range sp.units() {
 		at := uintptr(sp.base) + uintptr(i*spanUnit)
-		if h.spans.Load().place(at) == nil {
-			h.spans.Store(h.spans.Load().with(at))
-			h.maps.spans = h.spans.Load()
+		m := h.spans.Load()
+		if m.place(at) == nil {
+			m = m.with(at)
+			h.guess.fit(m)
+			h.spans.Store(m)
+			h.maps.spans = m
 		}
-		h.spans.Load().put(at, sp)
+		m.place(at).Store(sp)
+		h.guess.put(at, sp)
 	}
 	h.arm()
 	c.nspans++
@@ -90,7 +94,9 @@ func (h *Heap) enterSpan(sp *span, c *chunk, off int) {
 // removeSpan has nobody find sp any more. Under mu.
 func (h *Heap) removeSpan(sp *span) {
 	for i := range sp.units() {
-		h.spans.Load().remove(uintptr(sp.base)+uintptr(i*spanUnit), sp)
+		at := uintptr(sp.base) + uintptr(i*spanUnit)
+		h.spans.Load().place(at).Store(nil)
+		h.guess.remove(at, sp)
 	}
 	sp.chunk.nspans--
 	h.nspans--

@@ -357,6 +357,7 @@ func (h *Heap) reset() error {
 	}
 	h.freed = h.malloced
 	h.set.Store(nil)
+	h.hints.forget() // nobody has looked at the shards since the pause
 	h.solo = 0
 	h.resume()
 	h.dead, h.stuck = append(h.dead, h.stuck...), nil
@@ -368,6 +369,7 @@ func (h *Heap) reset() error {
 	h.chunks, h.fits, h.last, h.lent = nil, tourney{}, nil, nil
 	h.mapped, h.nchunks, h.nempty, h.nspans, h.low, h.high = 0, 0, 0, 0, 0, 0
 	h.spans.Store(noSpans)
+	h.guess.forget()
 	h.table.Store(&noChunks)
 	return err
 }

@@ -36,34 +36,44 @@ func here() unsafe.Pointer
 // enter begins a section in a function that is marked go:nosplit and returns
 // the P's shard, noShard if there is none. at is what here returned in the same
 // function. The section ends with leave or keep.
-func (h *Heap) enter(at unsafe.Pointer) *shard { return h.published().on(at) }
+//
+// To go by the id of the P takes five loads, each of which waits for the one before. By a
+// hint it is one, and whether that is right is looked up beside.
+func (h *Heap) enter(at unsafe.Pointer) *shard {
+	p := pOf(at)
+	if s := (*shard)(atomic.LoadPointer(h.hints.of(at))); atomic.LoadPointer(&s.p) == p {
+		return s
+	}
+	return (*shardSet)(atomic.LoadPointer(&h.shards)).at(p)
+}
 
 // enterFront is enter for a block that the sampled guard may want.
 func (h *Heap) enterFront(at unsafe.Pointer) *shard {
-	return (*shardSet)(atomic.LoadPointer(&h.front)).on(at)
+	p := pOf(at)
+	if s := (*shard)(atomic.LoadPointer(h.hints.of(at))); atomic.LoadPointer(&s.front) == p {
+		return s
+	}
+	return (*shardSet)(atomic.LoadPointer(&h.front)).at(p)
 }
 
 // enterFor is enter for a free in sp, as pinFor.
-func (h *Heap) enterFor(_ *span, at unsafe.Pointer) *shard { return h.published().on(at) }
+func (h *Heap) enterFor(_ *span, at unsafe.Pointer) *shard { return h.enter(at) }
 
 func leave(*shard) {}
 
 // keep ends the section and leaves the goroutine pinned.
 func keep(*shard) { procPin() }
 
-// on returns the shard of the P that m runs on, noShard if there is none.
+// pOf returns the P that m runs on; any word, which nobody may follow, if it is not
+// known where that is.
 //
-// To go by the id of the P takes two more loads, each of which waits for the one before.
-// A guess by the thread spares them, and whether it is right is looked up beside: the
-// trace of ffmpeg takes 0.91 of the time.
-func (set *shardSet) on(m unsafe.Pointer) *shard {
-	// Safety: lookForP found that the P, which begins with its id, is pointed to there. If
-	// it did not, p is any word, which nobody follows, and all guesses are noShard.
-	p := *(*unsafe.Pointer)(unsafe.Add(m, pOfM))
-	if s := (*shard)(atomic.LoadPointer(set.guess(m))); s.p == p {
-		return s
-	}
+// Safety: an M is larger than what lookForP looked through.
+func pOf(m unsafe.Pointer) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Add(m, pOfM)) }
+
+// at returns the shard of P p, noShard if there is none.
+func (set *shardSet) at(p unsafe.Pointer) *shard {
 	if pOfM != 0 {
+		// Safety: lookForP found that a P begins with its id.
 		if id := *(*uint32)(p); int(id) < len(set.byID) {
 			return set.byID[id]
 		}
@@ -71,24 +81,34 @@ func (set *shardSet) on(m unsafe.Pointer) *shard {
 	return noShard
 }
 
-// guess returns where the guess for thread m is.
-func (set *shardSet) guess(m unsafe.Pointer) *unsafe.Pointer {
-	return &set.guesses[uintptr(m)>>11%uintptr(len(set.guesses))]
+// hints has for each thread, by bits of its address, the shard of the P that it ran on
+// when it was noted. It may have been another thread, and it may be on another P now: a
+// shard knows its P.
+type hints [32]unsafe.Pointer
+
+func (h *hints) of(m unsafe.Pointer) *unsafe.Pointer { return &h[uintptr(m)>>11%uintptr(len(h))] }
+
+// forget leaves no hint, and no pointer to a shard, either. Under mu, while the heap is
+// paused or has no shards.
+func (h *hints) forget() {
+	for i := range h {
+		atomic.StorePointer(&h[i], unsafe.Pointer(noShard))
+	}
 }
 
-// note has sections on this thread find s at once, as long as the thread runs on this P.
-// While pinned to it; s is its shard.
+// note has sections on this thread find s by a hint. While pinned to its P.
 func (h *Heap) note(s *shard) {
-	m := here()
-	if pOfM == 0 || s == noShard {
-		return
+	if at := h.hints.of(here()); s != noShard && atomic.LoadPointer(at) != unsafe.Pointer(s) {
+		atomic.StorePointer(at, unsafe.Pointer(s))
 	}
-	if s.p == nil {
-		atomic.StorePointer(&s.p, *(*unsafe.Pointer)(unsafe.Add(m, pOfM)))
-	}
-	// Not in what is published: that may be noShards by now.
-	if g := h.set.Load().guess(m); *g != unsafe.Pointer(s) {
-		atomic.StorePointer(g, unsafe.Pointer(s))
+}
+
+// settle tells s its P, to which this goroutine is pinned, and shows it to sections. Under
+// mu, when the heap is not paused.
+func (h *Heap) settle(s *shard) {
+	if s.home == nil && pOfM != 0 {
+		s.home = pOf(here())
+		s.show(true, h.front == h.shards)
 	}
 }
 
@@ -106,13 +126,13 @@ var (
 func prepareSections() {
 	sectionsPrepared.Do(func() {
 		// What has to be inlined, where those that call it are not named.
-		if inlined((*Heap).Malloc, "(*shardSet).on", "(*shardSet).guess", "(*span).take") &&
-			inlined((*Heap).Free, "(*spanMap).guessed", "Load", "(*Heap).published", "(*shardSet).on", "(*shardSet).guess", "(*span).slot", "(*span).give") &&
-			inlined((*Heap).freeForeign, "Load", "(*Heap).published", "(*shardSet).on", "(*shardSet).guess", "(*span).slot", "(*span).whole", "(*shard).queue") &&
-			inlined((*Heap).freeOther, "Load", "(*Heap).published", "(*shardSet).on", "(*shardSet).guess", "(*span).slot", "(*span).begin", "lengthOf",
+		if inlined((*Heap).Malloc, "pOf", "(*hints).of", "(*shardSet).at", "(*span).take") &&
+			inlined((*Heap).Free, "(*guesses).of", "Load", "pOf", "(*hints).of", "(*shardSet).at", "(*span).slot", "(*span).give") &&
+			inlined((*Heap).freeForeign, "Load", "pOf", "(*hints).of", "(*shardSet).at", "(*span).slot", "(*span).whole", "(*shard).queue") &&
+			inlined((*Heap).freeOther, "Load", "pOf", "(*hints).of", "(*shardSet).at", "(*span).slot", "(*span).begin", "lengthOf",
 				"(*parts).bit", "anySet", "setAll", "(*span).uncut", "(*span).trim", "(*shard).noteTrim", "(*shard).cutsOf") &&
-			inlined((*Heap).Borrow, "(*Heap).published", "(*shardSet).on", "(*shardSet).guess") &&
-			inlined((*Heap).cut, "(*Heap).published", "(*shardSet).on", "(*shardSet).guess", "(*span).room", "granules", "(*span).cut", "(*shard).cut") {
+			inlined((*Heap).Borrow, "pOf", "(*hints).of", "(*shardSet).at") &&
+			inlined((*Heap).cut, "pOf", "(*hints).of", "(*shardSet).at", "(*span).room", "granules", "(*span).cut", "(*shard).cut") {
 			pOfM = found
 		}
 	})

@@ -24,12 +24,15 @@ func TestSectionFindsP(t *testing.T) {
 		t.Skip(sectionsOff)
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(5))
-	var h Heap
+	h := newHeap(1024)
+	h.mu.Lock()
 	set := newShardSet(5)
 	h.set.Store(set)
 	for i := range set.byID {
 		set.byID[i] = newShard()
 	}
+	h.publish(set)
+	h.mu.Unlock()
 	var wg sync.WaitGroup
 	for g := range 40 {
 		wg.Go(func() {
@@ -38,13 +41,18 @@ func TestSectionFindsP(t *testing.T) {
 				defer runtime.UnlockOSThread()
 			}
 			for i := range 5000 {
+				if i%100 == g {
+					h.mu.Lock()
+					unpin(h.pinLocked()) // from then on the shard knows its P
+					h.mu.Unlock()
+				}
 				id := procPin()
 				if i%10 == g%10 {
-					h.note(set.byID[id]) // from then on guesses are wrong as well as right
+					h.note(set.byID[id]) // from then on hints are wrong as well as right
 				}
-				s := set.on(here())
+				s, front := h.enter(here()), h.enterFront(here())
 				procUnpin()
-				if s != set.byID[id] {
+				if s != set.byID[id] || front != s {
 					t.Errorf("found another shard than that of P %d", id)
 					return
 				}
@@ -61,8 +69,66 @@ func TestSectionFindsP(t *testing.T) {
 			t.Errorf("the P is at %d and at %d", place, pOfM)
 		}
 	}
-	if noShards.on(here()) != noShard {
-		t.Error("an empty set has a shard")
+	for i, s := range set.byID {
+		if s.home == nil || s.p != s.home || s.front != s.home {
+			t.Errorf("shard %d does not know its P", i)
+		}
+	}
+}
+
+// TestSectionPaused: a hint leads to no shard while the heap is paused, and Malloc to
+// none while blocks are offered to the sampled guard.
+func TestSectionPaused(t *testing.T) {
+	if prepareSections(); pOfM == 0 {
+		t.Skip(sectionsOff)
+	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	h, _ := newSampled(t, Sample{})
+	for range 3000 {
+		mustFree(t, h, mustMalloc(t, h, 100))
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s := h.pinLocked()
+	unpin(s)
+	look := func(when string, want, front *shard) {
+		t.Helper()
+		procPin()
+		defer procUnpin()
+		for _, hint := range []*shard{s, noShard} {
+			h.hints.forget()
+			h.note(hint) // as somebody who was pinned before
+			if got := h.enter(here()); got != want {
+				t.Errorf("%s: a section finds %p, not %p", when, got, want)
+			}
+			if got := h.enterFront(here()); got != front {
+				t.Errorf("%s: that of Malloc finds %p, not %p", when, got, front)
+			}
+		}
+	}
+	h.sampler.offered.Store(0)
+	h.resume()
+	look("shared out", s, s)
+	h.sampler.offered.Store(1)
+	h.resume()
+	look("offered", s, noShard)
+	s.home = nil
+	unpin(h.pinLocked())
+	look("settled meanwhile", s, noShard)
+	h.pause()
+	look("paused", noShard, noShard)
+	h.sampler.offered.Store(0)
+	h.resume()
+	look("resumed", s, s)
+	h.note(s)
+	if err := h.reset(); err != nil {
+		t.Error(err)
+	}
+	look("reset", noShard, noShard)
+	h.note(s)
+	h.pause()
+	if err := h.reset(); err != nil || *h.hints.of(here()) != unsafe.Pointer(noShard) {
+		t.Errorf("a hint holds a shard that is gone, %v", err)
 	}
 }
 
@@ -71,10 +137,12 @@ func TestSectionLost(t *testing.T) {
 	prepareSections()
 	defer func(was uintptr) { pOfM = was }(pOfM)
 	pOfM = 0
-	if m := uintptr(0xdead_beef_0000_0008); newShardSet(1).on(unsafe.Pointer(&m)) != noShard {
+	h := newHeap(1024)
+	h.publish(newShardSet(1))
+	if m := uintptr(0xdead_beef_0000_0008); h.enter(unsafe.Pointer(&m)) != noShard || h.enterFront(unsafe.Pointer(&m)) != noShard {
 		t.Error("found a shard without knowing the P")
 	}
-	h := newHeap(1024)
+	h.publish(noShards)
 	var live [][]byte
 	for i := range 5000 {
 		live = append(live, mustMalloc(t, h, 1+i%3000))

@@ -19,7 +19,10 @@ type shard struct {
 	// value a few operations old; in front, where 32-bit systems align them.
 	malloced, freed, raced uint64
 
-	p unsafe.Pointer // the P, as sections know it; nil before note
+	// The P, by which a section that was given a hint knows that it is right; nil as
+	// long as sections are to find no shard, and front those of Malloc. home is the P
+	// in any case, nil before settle. Changed under mu.
+	p, front, home unsafe.Pointer
 
 	cur       [128]*span // by class; 128 so that the index needs no bounds check
 	spans     [kinds]list
@@ -44,14 +47,10 @@ type shard struct {
 	remote atomic.Pointer[span]
 }
 
-// shardSet is the shards of a heap. It does not change but for guesses: where a P
-// gets a shard a new set takes its place.
+// shardSet is the shards of a heap. It does not change: where a P gets a shard a new
+// set takes its place.
 type shardSet struct {
 	byID []*shard // of the Ps; noShard where there is none
-
-	// The shard of the P that a thread ran on when it was noted, by bits of the
-	// thread's address.
-	guesses [64]unsafe.Pointer
 }
 
 // newShardSet returns a set for n Ps that have no shard yet.
@@ -59,9 +58,6 @@ func newShardSet(n int) *shardSet {
 	set := &shardSet{byID: make([]*shard, n)}
 	for i := range set.byID {
 		set.byID[i] = noShard
-	}
-	for i := range set.guesses {
-		set.guesses[i] = unsafe.Pointer(noShard)
 	}
 	return set
 }
@@ -77,13 +73,34 @@ var noShards = newShardSet(0)
 // pin too expensive to inline.
 func (h *Heap) published() *shardSet { return (*shardSet)(atomic.LoadPointer(&h.shards)) }
 
-// publish changes the set. Under mu.
+// publish changes the set: to h.set, or to none. Under mu.
 func (h *Heap) publish(set *shardSet) {
-	atomic.StorePointer(&h.shards, unsafe.Pointer(set))
+	front := set
 	if h.sampler != nil && h.sampler.offered.Load() > 0 {
-		set = noShards
+		front = noShards
 	}
-	atomic.StorePointer(&h.front, unsafe.Pointer(set))
+	atomic.StorePointer(&h.shards, unsafe.Pointer(set))
+	atomic.StorePointer(&h.front, unsafe.Pointer(front))
+	if all := h.set.Load(); all != nil {
+		for _, s := range all.byID {
+			if s != noShard {
+				s.show(set == all, front == all)
+			}
+		}
+	}
+}
+
+// show says whether sections find s by a hint, and those of Malloc. Under mu.
+func (s *shard) show(all, front bool) {
+	p, f := s.home, s.home
+	if !all {
+		p = nil
+	}
+	if !front {
+		f = nil
+	}
+	atomic.StorePointer(&s.p, p)
+	atomic.StorePointer(&s.front, f)
 }
 
 // of returns the shard at id, noShard if there is none.

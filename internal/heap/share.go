@@ -37,6 +37,7 @@ func (h *Heap) shareOut() bool {
 func (h *Heap) pinLocked() *shard {
 	for again := false; ; again = true {
 		if s := h.pin(); s != noShard {
+			h.settle(s)
 			return s
 		}
 		unpin(noShard)

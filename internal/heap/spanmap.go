@@ -1,18 +1,18 @@
 package heap
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+	"unsafe"
+)
 
-// spanMap finds the span that takes an address. A first guess is by the low bits
-// of the place's number alone; who asks checks that the span is the right one.
-// What it does not find is found in two steps: the region of the address space,
-// by open addressing, and the place in it. Spans are aligned to spanUnit, so no
-// two take the same place. A region is entered while others look; when a quarter of
-// the entries is taken a new map with more room takes its place.
+// spanMap finds the span that takes an address in two steps: the region of the
+// address space, by open addressing, and the place in it. Spans are aligned to
+// spanUnit, so no two take the same place. A region is entered while others look;
+// when a quarter of the entries is taken a new map with more room takes its place.
 type spanMap struct {
 	mask    uintptr // number of entries of regions less one
 	taken   int     // of them
 	regions []region
-	guesses []atomic.Pointer[span] // a power of two, twice as many as places, at least
 }
 
 // region is an entry: free as long as there are no places.
@@ -37,33 +37,7 @@ func newSpanMap(n int) *spanMap {
 	for size < 8*n {
 		size *= 2
 	}
-	m := &spanMap{uintptr(size - 1), 0, make([]region, size), make([]atomic.Pointer[span], size/2*regionSpans)}
-	for i := range m.guesses {
-		m.guesses[i].Store(exhausted)
-	}
-	return m
-}
-
-// guessed returns where the guess for addr is.
-func (m *spanMap) guessed(addr uintptr) *atomic.Pointer[span] {
-	return &m.guesses[addr>>spanShift&uintptr(len(m.guesses)-1)]
-}
-
-// guess returns a span that may take addr; exhausted if it knows none.
-func (m *spanMap) guess(addr uintptr) *span { return m.guessed(addr).Load() }
-
-// put has sp take the place of addr, whose region is known. Under mu.
-func (m *spanMap) put(addr uintptr, sp *span) {
-	m.place(addr).Store(sp)
-	m.guessed(addr).Store(sp)
-}
-
-// remove has nobody take the place of addr, which sp took. Under mu.
-func (m *spanMap) remove(addr uintptr, sp *span) {
-	m.place(addr).Store(nil)
-	if g := m.guessed(addr); g.Load() == sp {
-		g.Store(exhausted)
-	}
+	return &spanMap{uintptr(size - 1), 0, make([]region, size)}
 }
 
 // find returns the entry of the region, or the free one where it belongs.
@@ -108,11 +82,6 @@ func (m *spanMap) with(addr uintptr) *spanMap {
 
 // enter gives the region its places. Others may be looking.
 func (m *spanMap) enter(number uintptr, p *places) {
-	for i := range p {
-		if sp := p[i].Load(); sp != nil {
-			m.guessed(number<<regionShift + uintptr(i)<<spanShift).Store(sp)
-		}
-	}
 	r := m.find(number)
 	r.number = number
 	r.places.Store(p)
@@ -128,4 +97,82 @@ func (r *region) used() bool {
 		}
 	}
 	return false
+}
+
+// guesses names a span for any address by the low bits of the place's number alone.
+// Who asks checks that the span is the right one; if it is not, the map knows. It
+// takes two loads that do not wait for each other, as the table never becomes smaller.
+type guesses struct {
+	mask  uintptr        // length of the table less one
+	table unsafe.Pointer // *[mask + 1]atomic.Pointer[span]; exhausted where there is no guess
+}
+
+// of returns where the guess for addr is.
+func (g *guesses) of(addr uintptr) *atomic.Pointer[span] {
+	mask := atomic.LoadUintptr(&g.mask)
+	table := atomic.LoadPointer(&g.table)
+	// Safety: the mask, which is stored last, was loaded first: the table has as many
+	// entries or more.
+	return (*atomic.Pointer[span])(unsafe.Add(table, addr>>spanShift&mask*unsafe.Sizeof(uintptr(0))))
+}
+
+// guess returns a span that may take addr; exhausted if there is no guess.
+func (g *guesses) guess(addr uintptr) *span { return g.of(addr).Load() }
+
+// entries is the table. Under mu.
+func (g *guesses) entries() []atomic.Pointer[span] {
+	return unsafe.Slice((*atomic.Pointer[span])(g.table), g.mask+1)
+}
+
+// noGuess is the table of a heap without spans.
+var noGuess = newGuesses(1)
+
+func newGuesses(n int) []atomic.Pointer[span] {
+	table := make([]atomic.Pointer[span], n)
+	for i := range table {
+		table[i].Store(exhausted)
+	}
+	return table
+}
+
+// fit makes the table twice as large as the number of places that m has room for, if
+// it is smaller. Under mu.
+func (g *guesses) fit(m *spanMap) {
+	n := len(m.regions) / 2 * regionSpans
+	if uintptr(n) <= g.mask+1 {
+		return
+	}
+	table := newGuesses(n)
+	for i := range m.regions {
+		p := m.regions[i].places.Load()
+		for j := 0; p != nil && j < regionSpans; j++ {
+			if sp := p[j].Load(); sp != nil {
+				at := m.regions[i].number<<(regionShift-spanShift) + uintptr(j)
+				table[at%uintptr(n)].Store(sp)
+			}
+		}
+	}
+	g.use(table)
+}
+
+func (g *guesses) use(table []atomic.Pointer[span]) {
+	atomic.StorePointer(&g.table, unsafe.Pointer(unsafe.SliceData(table)))
+	atomic.StoreUintptr(&g.mask, uintptr(len(table)-1))
+}
+
+// put makes sp the guess for addr. Under mu.
+func (g *guesses) put(addr uintptr, sp *span) { g.of(addr).Store(sp) }
+
+// remove makes sp the guess for addr no more. Under mu.
+func (g *guesses) remove(addr uintptr, sp *span) {
+	if at := g.of(addr); at.Load() == sp {
+		at.Store(exhausted)
+	}
+}
+
+// forget leaves no guess. Under mu.
+func (g *guesses) forget() {
+	for i := range g.entries() {
+		g.entries()[i].Store(exhausted)
+	}
 }

@@ -10,12 +10,16 @@ func TestGuessShared(t *testing.T) {
 	// Two of them are a multiple of what the guesses reach apart.
 	far := []uintptr{1 << regionShift, 2 << regionShift, 1<<regionShift + 1<<30, 5 << regionShift}
 	spans, m := make([]*span, len(far)), newSpanMap(1) // there is room for two
+	var g guesses
+	g.use(noGuess)
 	for i, addr := range far {
 		spans[i] = newSpan(i)
 		m = m.with(addr)
-		m.put(addr, spans[i])
+		g.fit(m)
+		m.place(addr).Store(spans[i])
+		g.put(addr, spans[i])
 	}
-	if m.guessed(far[0]) != m.guessed(far[2]) {
+	if g.of(far[0]) != g.of(far[2]) {
 		t.Fatal("no guess is shared")
 	}
 	for i, addr := range far {
@@ -23,45 +27,59 @@ func TestGuessShared(t *testing.T) {
 			t.Errorf("%#x: found %v", addr, got)
 		}
 	}
-	if g := m.guess(far[0]); g != spans[2] {
-		t.Errorf("the guess is %v, not the span that came last", g)
+	guessed := func(when string, want *span) {
+		t.Helper()
+		if got := g.of(far[0] + 100).Load(); got != want {
+			t.Errorf("%s: the guess is %v, not %v", when, got, want)
+		}
 	}
-	m.remove(far[0], spans[0])
-	if g := m.guess(far[0]); g != spans[2] {
-		t.Errorf("what was removed took the guess along: %v", g)
+	guessed("the span that came last", spans[2])
+	g.remove(far[0], spans[0])
+	guessed("what was removed is another", spans[2])
+
+	// A larger table has the guesses of the map; a smaller map needs none.
+	was := len(g.entries())
+	m.place(far[0]).Store(nil)
+	for i := uintptr(100); len(g.entries()) == was; i++ {
+		m = m.with(i << regionShift)
+		g.fit(m)
+		m.place(i<<regionShift + 1<<spanShift).Store(spans[3])
 	}
-	// A larger map guesses anew, from what is left.
-	larger := m
-	for i := uintptr(100); larger == m; i++ {
-		larger = m.with(i << regionShift)
+	guessed("larger", spans[2])
+	was = len(g.entries())
+	g.fit(noSpans)
+	if len(g.entries()) != was {
+		t.Errorf("the table shrank from %d to %d entries", was, len(g.entries()))
 	}
-	if g := larger.guess(far[0]); g != spans[2] {
-		t.Errorf("the guess of a larger map is %v", g)
-	}
-	m.remove(far[2], spans[2])
-	if g := m.guess(far[0]); g != exhausted {
-		t.Errorf("after the last was removed the guess is %v", g)
-	}
+	guessed("not smaller", spans[2])
+	g.remove(far[2], spans[2])
+	guessed("the last was removed", exhausted)
+	g.put(far[0], spans[0])
+	g.forget()
+	guessed("forgotten", exhausted)
 }
 
 // TestGuessWrong: a wrong guess changes nothing but the way to the span.
 func TestGuessWrong(t *testing.T) {
 	h := newHeap(1024)
 	var live [][]byte
-	for i := range 4000 {
-		live = append(live, mustMalloc(t, h, 16+i%2000))
+	for i := range 12000 {
+		live = append(live, mustMalloc(t, h, 16+i%10*200))
 	}
-	m := h.spans.Load()
+	guesses := h.guess.entries()
 	at := uintptr(unsafe.Pointer(&live[len(live)-1][0]))
-	right, wrong := m.guess(at), (*span)(nil)
-	for i := range m.guesses {
-		if sp := m.guesses[i].Load(); sp != exhausted && sp != right {
+	right, wrong := h.guess.of(at).Load(), (*span)(nil)
+	for i := range guesses {
+		if sp := guesses[i].Load(); sp != exhausted && sp != right {
 			wrong = sp
 		}
 	}
-	for i := range m.guesses {
-		if m.guesses[i].Load() != exhausted {
-			m.guesses[i].Store(wrong)
+	if right == exhausted || wrong == nil {
+		t.Fatal("no guess for the last block, or no other")
+	}
+	for i := range guesses {
+		if guesses[i].Load() != exhausted {
+			guesses[i].Store(wrong)
 		}
 	}
 	for _, b := range live {
@@ -72,8 +90,8 @@ func TestGuessWrong(t *testing.T) {
 			t.Fatalf("free of %d bytes believed twice", len(b))
 		}
 	}
-	for i := range m.guesses {
-		m.guesses[i].Store(exhausted)
+	for i := range guesses {
+		guesses[i].Store(exhausted)
 	}
 	if err := h.Verify(); err != nil {
 		t.Error(err)
@@ -89,7 +107,7 @@ func TestMapsGrowSeldom(t *testing.T) {
 		if m = m.with(i << regionShift); m != was {
 			maps++
 		}
-		m.put(i<<regionShift, sp)
+		m.place(i << regionShift).Store(sp)
 	}
 	if maps > 8 {
 		t.Errorf("%d maps for 200 regions", maps)

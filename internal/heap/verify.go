@@ -49,8 +49,8 @@ func (h *Heap) verify() error {
 			return fmt.Errorf("heap: chunk %d: %w", i, err)
 		}
 	}
-	for i := range h.spans.Load().guesses {
-		if sp := h.spans.Load().guesses[i].Load(); sp != exhausted && !spans[sp] {
+	for i := range h.guess.entries() {
+		if sp := h.guess.entries()[i].Load(); sp != exhausted && !spans[sp] {
 			return fmt.Errorf("heap: guess %d is a span that is none: %v", i, sp)
 		}
 	}
