@@ -90,7 +90,7 @@ type BufReader struct {
 	buf     []byte // memory of the front block; buf[r:w] is unread
 	r, w    int
 	front   *sharedBlock // nil: none held, then buf is nil and r == w == 0
-	queue   []segment    // blocks behind the front; not empty only if bytes are unread in them
+	queue   segments     // blocks behind the front; not empty only if bytes are unread in them
 	queued  int          // unread bytes in queue
 	held    []heldBlock  // blocks that are read out, but may have views
 	src     io.Reader    // the source, or nil
@@ -222,12 +222,11 @@ func (b *BufReader) giveBack() {
 	if b.front != nil {
 		b.front.leave(b.w)
 	}
-	for i, s := range b.queue {
+	for !b.queue.empty() {
+		s := b.queue.pop()
 		s.blk.leave(s.w)
-		b.queue[i] = segment{}
 	}
-	b.front, b.buf, b.r, b.w = nil, nil, 0, 0
-	b.queue, b.queued = b.queue[:0], 0
+	b.front, b.buf, b.r, b.w, b.queued = nil, nil, 0, 0, 0
 	clear(b.views[:cap(b.views)])
 }
 

@@ -55,10 +55,7 @@ func (b *BufReader) settleBlocks() {
 // popFront retires the exhausted front and makes the next block the front.
 func (b *BufReader) popFront() {
 	b.retireFront()
-	s := b.queue[0]
-	n := copy(b.queue, b.queue[1:])
-	b.queue[n] = segment{}
-	b.queue = b.queue[:n]
+	s := b.queue.pop()
 	b.queued -= s.w - s.r
 	b.front, b.buf, b.r, b.w = s.blk, s.blk.mem, s.r, s.w
 }
@@ -96,7 +93,7 @@ func (b *BufReader) newFront() error {
 // are dead by then, which settle saw to. Who calls it defers guard: once for a
 // request, not for each of its reads, because a defer costs as much as the rest.
 func (b *BufReader) more() error {
-	if b.err != nil || b.src == nil || b.front == nil || len(b.queue) > 0 {
+	if b.err != nil || b.src == nil || b.front == nil || !b.queue.empty() {
 		return b.moreBehind()
 	}
 	// The common case: one block. If nobody looks at what was read of it, it is
@@ -146,10 +143,10 @@ func (b *BufReader) moreBehind() error {
 		return err
 	case b.src == nil:
 		return b.morePackets()
-	case len(b.queue) == 0:
+	case b.queue.empty():
 		return b.fillEmpty()
 	}
-	last := &b.queue[len(b.queue)-1]
+	last := b.queue.last()
 	if len(last.blk.mem)-last.w < b.least() {
 		return b.fillNext()
 	}
@@ -178,13 +175,12 @@ func (b *BufReader) fillNext() error {
 	if err != nil {
 		return err
 	}
-	b.queue = append(b.queue, segment{blk: newBlock(mem, b.Allocator, b.shares)})
-	last := &b.queue[len(b.queue)-1]
+	b.queue.push(segment{blk: newBlock(mem, b.Allocator, b.shares)})
+	last := b.queue.last()
 	n, err := b.pull(mem)
 	if n == 0 {
 		last.blk.leave(0)
-		*last = segment{}
-		b.queue = b.queue[:len(b.queue)-1]
+		b.queue.dropLast()
 		return err
 	}
 	last.w = n
@@ -336,9 +332,7 @@ func (b *BufReader) merge(n int) error {
 		b.r += k
 	}
 	if b.r < b.w {
-		b.queue = append(b.queue, segment{})
-		copy(b.queue[1:], b.queue)
-		b.queue[0] = segment{b.front, b.r, b.w}
+		b.queue.unpop(segment{b.front, b.r, b.w})
 		b.queued += b.w - b.r
 	} else {
 		b.retireFront()

@@ -52,43 +52,57 @@ func (b *BufReader) until(op string, delim byte, limit int) (int, error) {
 		return i + 1, nil
 	}
 	b.settle()
-	return b.untilFrom(op, delim, 0, limit)
+	return b.untilFrom(op, delim, new(spot), limit)
 }
 
-// untilFrom is until for an offset up to which delim was looked for.
-func (b *BufReader) untilFrom(op string, delim byte, from, limit int) (int, error) {
+// spot is how far a search came in the unread bytes. Reading on does not move it:
+// the blocks that are searched stay where they are in the row.
+type spot struct {
+	from int // offset up to which was searched
+	part int // the part that has it, or the one before: see BufReader.part
+	base int // offset of that part
+}
+
+// part is the unread bytes of the front, for 0, or of a block behind it.
+func (b *BufReader) part(i int) []byte {
+	if i == 0 {
+		return b.buf[b.r:b.w]
+	}
+	s := &b.queue.list()[i-1]
+	return s.blk.mem[s.r:s.w]
+}
+
+// untilFrom is until for delim at or behind a spot, which moves behind it.
+func (b *BufReader) untilFrom(op string, delim byte, at *spot, limit int) (int, error) {
 	defer b.guard()
 	for {
-		n := b.index(delim, from) + 1
+		n := b.index(delim, at) + 1
 		if n > limit || n == 0 && b.Buffered() >= limit {
 			return 0, &LimitError{Op: op, Limit: "MaxLineBytes", Max: limit, Size: max(n, b.Buffered())}
 		}
 		if n > 0 {
 			return n, nil
 		}
-		from = b.Buffered()
 		if err := b.more(); err != nil {
 			return 0, err
 		}
 	}
 }
 
-// index returns where the first c at or behind offset from lies in the unread
-// bytes, or -1.
-func (b *BufReader) index(c byte, from int) int {
-	base, part := 0, b.buf[b.r:b.w]
-	for i := 0; ; i++ {
-		if skip := max(from-base, 0); skip < len(part) {
-			if at := bytes.IndexByte(part[skip:], c); at >= 0 {
-				return base + skip + at
-			}
+// index returns where the first c at or behind a spot lies in the unread bytes, or
+// -1, and moves the spot behind what it looked at.
+func (b *BufReader) index(c byte, at *spot) int {
+	for parts := 1 + len(b.queue.list()); ; at.part++ {
+		p := b.part(at.part)
+		if i := bytes.IndexByte(p[at.from-at.base:], c); i >= 0 {
+			at.from += i + 1
+			return at.from - 1
 		}
-		if i == len(b.queue) {
+		at.from = at.base + len(p)
+		if at.part == parts-1 {
 			return -1
 		}
-		base += len(part)
-		s := b.queue[i]
-		part = s.blk.mem[s.r:s.w]
+		at.base = at.from
 	}
 }
 
@@ -139,40 +153,38 @@ func (b *BufReader) ReadUntil(delim []byte, limit int) ([]byte, error) {
 	limit = limitOf(limit, limitOf(b.MaxLineBytes, DefaultMaxLineBytes))
 	b.settle()
 	last := delim[len(delim)-1]
-	for from := 0; ; {
-		n, err := b.untilFrom("ReadUntil", last, from, limit)
+	for at := new(spot); ; {
+		n, err := b.untilFrom("ReadUntil", last, at, limit)
 		if refused, ok := err.(*LimitError); ok && own {
 			refused.Limit = "limit"
 		}
 		if err != nil {
 			return nil, b.short(err)
 		}
-		if n >= len(delim) && b.holds(delim, n-len(delim)) {
+		if b.endsWith(delim, *at) {
 			return b.cut(n)
 		}
-		from = n
 	}
 }
 
-// holds reports that the unread bytes have p at offset at.
-func (b *BufReader) holds(p []byte, at int) bool {
-	base, part := 0, b.buf[b.r:b.w]
-	for i := 0; ; i++ {
-		if skip := at - base; skip < len(part) {
-			n := min(len(p), len(part)-skip)
-			if !bytes.Equal(part[skip:skip+n], p[:n]) {
+// endsWith reports that the unread bytes up to a spot end with p.
+func (b *BufReader) endsWith(p []byte, at spot) bool {
+	for len(p) > 0 {
+		if at.from == at.base {
+			if at.part == 0 {
 				return false
 			}
-			if p = p[n:]; len(p) == 0 {
-				return true
-			}
-			at += n
+			at.part--
+			at.base -= len(b.part(at.part))
+			continue
 		}
-		if i == len(b.queue) {
+		n := min(len(p), at.from-at.base)
+		end := at.from - at.base
+		if !bytes.Equal(b.part(at.part)[end-n:end], p[len(p)-n:]) {
 			return false
 		}
-		base += len(part)
-		s := b.queue[i]
-		part = s.blk.mem[s.r:s.w]
+		p = p[:len(p)-n]
+		at.from -= n
 	}
+	return true
 }

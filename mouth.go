@@ -88,7 +88,7 @@ func (b *BufReader) addPackets(list net.Buffers) bool {
 			b.front, b.buf, b.w = blk, blk.mem, len(p)
 			continue
 		}
-		b.queue = append(b.queue, segment{blk: blk, w: len(p)})
+		b.queue.push(segment{blk: blk, w: len(p)})
 		b.queued += len(p)
 	}
 	return added
