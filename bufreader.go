@@ -56,10 +56,10 @@ var readerMemory = sync.OnceValue(func() *ScalableMemoryAllocator {
 //
 // # Memory
 //
-// A reader without unread bytes that nobody shares holds at most one block. On a
-// *net.TCPConn or *net.UnixConn under Unix it holds none while it waits for data:
-// an idle connection costs no buffer. On other sources the block must be there
-// before the wait begins. If the source panics, the blocks are given back and the
+// A reader without unread bytes or views that are in use, whose blocks nobody shares,
+// holds at most one block. On a *net.TCPConn or *net.UnixConn under Unix it holds none
+// while it waits for data: an idle connection costs no buffer. On other sources the
+// block must be there before the wait begins. If the source panics, the blocks are given back and the
 // panic goes on.
 //
 // The source is given room for an eighth of BufLen or more with each read, unless
@@ -84,7 +84,8 @@ type BufReader struct {
 	MaxLineBytes, MaxHeaderBytes, MaxFrameBytes int
 
 	// HoldViews makes views valid until Release instead of until the next read,
-	// the contract of bufiox.Reader. Set it before reading.
+	// the contract of bufiox.Reader. Set it before reading. Until Release all blocks
+	// that were read are then held, also those of which no view was asked for.
 	HoldViews bool
 
 	buf     []byte // memory of the front block; buf[r:w] is unread
@@ -202,6 +203,9 @@ func (b *BufReader) Recycle() {
 // the argument is ignored and the result is nil. O(blocks held).
 func (b *BufReader) Release(error) error {
 	b.dropHeld()
+	if b.HoldViews && b.r == b.w && b.front != nil && b.front.solo() {
+		b.r, b.w = 0, 0
+	}
 	b.mark = b.total - int64(b.Buffered())
 	return nil
 }

@@ -60,10 +60,14 @@ func (b *BufReader) popFront() {
 	b.front, b.buf, b.r, b.w = s.blk, s.blk.mem, s.r, s.w
 }
 
-// retireFront takes the front out of reading. Views of it may be out, so it is
-// let go at the next call, or at Release.
+// retireFront takes the front out of reading. Views of it may be out, unless there
+// is nothing in it, so it is let go at the next call, or at Release.
 func (b *BufReader) retireFront() {
-	if b.front != nil {
+	switch {
+	case b.front == nil:
+	case b.w == 0:
+		b.front.leave(0)
+	default:
 		b.held = append(b.held, heldBlock{b.front, b.w})
 	}
 	b.front, b.buf, b.r, b.w = nil, nil, 0, 0

@@ -108,6 +108,44 @@ func TestSocketErrors(t *testing.T) {
 	expectError(t, err, net.ErrClosed)
 }
 
+// TestHoldViewsOnSocket: waiting between messages costs no block of its own, and
+// after Release none at all.
+func TestHoldViewsOnSocket(t *testing.T) {
+	client, server := socketPair(t, "tcp")
+	b := newTestReader(t, server, 4096)
+	b.HoldViews = true
+	for range 3 {
+		var views [][]byte
+		for i := range 30 {
+			// The first byte is waited for, so that each message has a wait of its own.
+			go func() {
+				time.Sleep(time.Millisecond)
+				_, _ = client.Write(bytes.Repeat([]byte{byte(i)}, 100))
+			}()
+			p, err := b.Next(100)
+			if err != nil {
+				t.Fatal(err)
+			}
+			views = append(views, p)
+		}
+		for i, p := range views {
+			if !bytes.Equal(p, bytes.Repeat([]byte{byte(i)}, 100)) {
+				t.Fatalf("view %d changed", i)
+			}
+		}
+		if n := taken(b); n > 4096 {
+			t.Errorf("%d bytes are taken for views of 3000", n)
+		}
+		expectError(t, b.Release(nil), nil)
+	}
+	_ = server.SetReadDeadline(time.Now().Add(10 * time.Millisecond))
+	_, err := b.ReadByte()
+	expectError(t, err, os.ErrDeadlineExceeded)
+	if n := taken(b); n != 0 && newRawSource(server) != nil {
+		t.Errorf("%d bytes are taken after Release and a wait", n)
+	}
+}
+
 // embedded must be read by its own method, not by the socket inside.
 type embedded struct{ *net.TCPConn }
 

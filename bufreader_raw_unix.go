@@ -62,7 +62,9 @@ func (s *rawSource) tryRead(fd uintptr) bool {
 	}
 	if s.err == syscall.EAGAIN {
 		s.n = 0
-		b.giveUpFront()
+		if b.w == 0 || !b.HoldViews { // else its views keep it anyway
+			b.giveUpFront()
+		}
 		return false
 	}
 	return true
