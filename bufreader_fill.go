@@ -261,17 +261,19 @@ func (b *BufReader) guard() {
 }
 
 // chain makes n bytes available, in as many blocks as they come in. Who calls it
-// defers guard. It is inlined, for which more is a parameter, as of nextByte.
+// defers guard, and lets short name the end of the stream. It is inlined, for which
+// more is a parameter, as of nextByte.
 func (b *BufReader) chain(n int, more func(*BufReader) error) error {
 	for b.Buffered() < n {
 		if err := more(b); err != nil {
-			return b.short(err)
+			return err
 		}
 	}
 	return nil
 }
 
-// flat makes n bytes available in one piece at the front.
+// flat makes n bytes available in one piece at the front. Who calls it lets short
+// name the end of the stream.
 func (b *BufReader) flat(n int) error {
 	defer b.guard()
 	for b.w-b.r < n {
@@ -296,7 +298,7 @@ func (b *BufReader) flat(n int) error {
 			err = b.fillTail()
 		}
 		if err != nil {
-			return b.short(err)
+			return err
 		}
 	}
 	return nil
@@ -347,8 +349,11 @@ func (b *BufReader) merge(n int) error {
 
 // short names the end of the stream for what is left unread by a request that it
 // cannot satisfy.
-func (b *BufReader) short(err error) error {
-	if err == io.EOF && b.Buffered() > 0 {
+func (b *BufReader) short(err error) error { return truncated(err, b.Buffered()) }
+
+// truncated names the end of the stream behind done bytes of a request.
+func truncated(err error, done int) error {
+	if err == io.EOF && done > 0 {
 		return io.ErrUnexpectedEOF
 	}
 	return err

@@ -37,7 +37,8 @@ func (b *BufReader) readByteSlow() (byte, error) {
 }
 
 // UnreadByte makes the last byte read unread again. It works once after any call
-// that consumed bytes, and further as long as they lie in the same block.
+// that consumed bytes, unless they were a block or more and went straight to the
+// caller's memory, and further as long as they lie in the same block.
 //
 // The error is [ErrInvalidUnread] when there is no such byte. O(1).
 func (b *BufReader) UnreadByte() error {
@@ -55,7 +56,7 @@ func (b *BufReader) number(n, most int) ([]byte, error) {
 	}
 	b.settle()
 	if err := b.flat(n); err != nil {
-		return nil, err
+		return nil, b.short(err)
 	}
 	return b.buf[b.r : b.r+n], nil
 }
@@ -157,7 +158,7 @@ func (b *BufReader) ReadLEB128() (v uint64, n int, err error) {
 		if b.w-b.r < n {
 			b.settle()
 			if err := b.flat(n); err != nil {
-				return 0, 0, err
+				return 0, 0, b.short(err)
 			}
 		}
 		c := b.buf[b.r+n-1]

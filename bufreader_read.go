@@ -48,10 +48,7 @@ func (b *BufReader) readEmpty(p []byte) (int, error) {
 		return 0, err
 	}
 	if b.err == nil && b.src != nil && len(p) >= b.blockLen() {
-		b.rewind()
-		if b.reusable() {
-			b.giveUpFront()
-		}
+		b.giveUpFront() // so that none is held, nor UnreadByte finds what came before p
 		return b.pull(p)
 	}
 	return 0, b.more()
@@ -91,7 +88,7 @@ func (b *BufReader) fillSlow(p []byte) (int, error) {
 	b.settle()
 	if b.src == nil || b.Buffered() >= len(p) || len(p)-b.Buffered() < b.blockLen() {
 		if err := b.chain(len(p), (*BufReader).more); err != nil {
-			return 0, err
+			return 0, b.short(err)
 		}
 		b.copyOut(p)
 		return len(p), nil
@@ -105,6 +102,7 @@ func (b *BufReader) fillSlow(p []byte) (int, error) {
 func (b *BufReader) fillRest(p []byte) (int, error) {
 	at := b.Buffered()
 	b.copyOut(p[:at])
+	b.giveUpFront() // as in readEmpty
 	for at < len(p) {
 		var n int
 		var err error
@@ -116,9 +114,7 @@ func (b *BufReader) fillRest(p []byte) (int, error) {
 		}
 		at += n
 		if err != nil {
-			if merr := b.putBack(p[:at]); merr != nil {
-				return 0, merr
-			}
+			b.putBack(p[:at])
 			return 0, b.short(err)
 		}
 	}
@@ -132,19 +128,20 @@ func (b *BufReader) copyOut(p []byte) {
 	}
 }
 
-// putBack makes p unread again, in an empty reader.
-func (b *BufReader) putBack(p []byte) error {
+// putBack makes p unread again, in an empty reader. What the allocator has no room
+// for goes to the Go heap: it must not be lost.
+func (b *BufReader) putBack(p []byte) {
 	b.giveUpFront()
 	if len(p) == 0 {
-		return nil
+		return
 	}
-	mem, err := b.alloc(len(p))
-	if err != nil {
-		return err
+	owner := b.Allocator
+	mem := owner.Malloc(len(p))
+	if mem == nil {
+		owner, mem = nil, make([]byte, len(p))
 	}
 	copy(mem, p)
-	b.front, b.buf, b.w = newBlock(mem, b.Allocator, b.shares), mem, len(p)
-	return nil
+	b.front, b.buf, b.w = newBlock(mem, owner, b.shares), mem, len(p)
 }
 
 // Skip consumes n bytes, holding no more than a block of them at a time.

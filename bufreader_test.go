@@ -3,7 +3,9 @@ package gomem
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -190,5 +192,148 @@ func TestOutOfMemory(t *testing.T) {
 	b.BufLen = 1000
 	if got, err := io.ReadAll(b); err != nil || len(got) != 100 {
 		t.Errorf("with small blocks: %d bytes, %v", len(got), err)
+	}
+}
+
+// TestNothingIsLostWithoutMemory: a call that gets no block on its way, whichever it
+// is, takes nothing it does not report, and reading goes on when there is memory.
+func TestNothingIsLostWithoutMemory(t *testing.T) {
+	want := noise(1 << 16)
+	calls := map[string]func(b *BufReader) (int, error){
+		"Peek":       func(b *BufReader) (int, error) { _, err := b.Peek(700); return 0, err },
+		"Next":       func(b *BufReader) (int, error) { p, err := b.Next(700); return len(p), err },
+		"Next short": func(b *BufReader) (int, error) { p, err := b.Next(90); return len(p), err },
+		"ReadBytes":  func(b *BufReader) (int, error) { m, err := b.ReadBytes(700); return m.Size, err },
+		"ReadShared": func(b *BufReader) (int, error) {
+			s, err := b.ReadShared(700)
+			if err != nil {
+				return 0, err
+			}
+			return s.Len(), s.Release()
+		},
+		"ReadString": func(b *BufReader) (int, error) { s, err := b.ReadString(700); return len(s), err },
+		"ReadSlice":  func(b *BufReader) (int, error) { p, err := b.ReadSlice(200); return len(p), err },
+		"ReadUntil":  func(b *BufReader) (int, error) { p, err := b.ReadUntil([]byte{1, 2}, 0); return len(p), err },
+		"Discard":    func(b *BufReader) (int, error) { return b.Discard(700) },
+		"ReadLEB128": func(b *BufReader) (int, error) { _, n, err := b.ReadLEB128(); return n, err },
+	}
+	for n := 400; n < 640; n += 7 { // with every end, also those too short to be read straight to p
+		calls[fmt.Sprint("ReadBinary ", n)] = func(b *BufReader) (int, error) { return b.ReadBinary(make([]byte, n)) }
+	}
+	for name, read := range calls {
+		for _, at := range []int{0, 99, 128} { // unread, where the call begins
+			for last := range 12 {
+				withoutMemory(t, name, want, []byte{100, 128, 3}, at, last, read)
+				withoutMemory(t, name, want, []byte{128}, at, last, read)
+			}
+		}
+	}
+}
+
+// withoutMemory has read called where at bytes are unread, of a stream that comes in
+// pieces of the given sizes, and without memory after some reads of the source.
+func withoutMemory(t *testing.T, name string, want, sizes []byte, at, reads int, read func(*BufReader) (int, error)) {
+	t.Helper()
+	mem := NewScalableMemoryAllocator(1 << 16)
+	src := &chunked{data: want, sizes: sizes, err: io.EOF}
+	left := math.MaxInt
+	b := NewBufReaderWithBufLen(nil, 128)
+	b.Reset(oddReader(func(p []byte) (int, error) {
+		if left == 0 {
+			b.Allocator = NewScalableMemoryAllocator(0, WithMaxBytes(1))
+		}
+		left--
+		return src.Read(p)
+	}))
+	b.Allocator = mem
+	pos := 256 - at
+	kept, err := b.ReadShared(pos)
+	if err != nil {
+		t.Fatal(err)
+	}
+	left = reads
+	n, err := read(b)
+	if err != nil && !errors.Is(err, ErrLimit) && !errors.Is(err, ErrOverflow) {
+		t.Fatalf("%s: %v", name, err)
+	}
+	b.Allocator, left = mem, math.MaxInt
+	rest, err := io.ReadAll(b)
+	if pos += n; err != nil || !bytes.Equal(rest, want[pos:]) {
+		t.Fatalf("%s of pieces %v without memory after %d reads, %d bytes unread: then %d bytes, %v, want %d",
+			name, sizes, reads, at, len(rest), err, len(want)-pos)
+	}
+	b.Recycle()
+	expectError(t, kept.Release(), nil)
+	if live := mem.Stats().Live; live != 0 {
+		t.Fatalf("%s: %d bytes are still taken", name, live)
+	}
+}
+
+// TestUnreadByteGivesTheLastByte: or none, whatever read it and wherever it is.
+func TestUnreadByteGivesTheLastByte(t *testing.T) {
+	want := noise(1 << 12)
+	for name, read := range map[string]func(b *BufReader) error{
+		"Read large": func(b *BufReader) error { _, err := b.Read(make([]byte, 100)); return err },
+		"Read":       func(b *BufReader) error { _, err := b.Read(make([]byte, 5)); return err },
+		"ReadNto":    func(b *BufReader) error { return b.ReadNto(200, make([]byte, 200)) },
+		"ReadBinary": func(b *BufReader) error { _, err := b.ReadBinary(make([]byte, 70)); return err },
+		"Next":       func(b *BufReader) error { _, err := b.Next(200); return err },
+		"ReadString": func(b *BufReader) error { _, err := b.ReadString(100); return err },
+		"Skip":       func(b *BufReader) error { return b.Skip(300) },
+		"ReadRange":  func(b *BufReader) error { return b.ReadRange(300, func([]byte) {}) },
+		"WriteTo": func(b *BufReader) error {
+			if _, err := b.WriteTo(&sated{left: 130}); err != io.ErrShortWrite {
+				return err
+			}
+			return nil
+		},
+	} {
+		for begin := range 70 {
+			for mode := range 4 {
+				b := newTestReader(t, &chunked{data: want, sizes: []byte{33}, err: io.EOF}, 64)
+				b.HoldViews = mode&1 != 0
+				if mode&2 != 0 {
+					s, err := b.ReadShared(begin)
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer func() { expectError(t, s.Release(), nil) }()
+				} else if _, err := b.Next(begin); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := b.Peek(begin % 7); err != nil {
+					t.Fatal(err)
+				}
+				if err := read(b); err != nil {
+					t.Fatal(name, err)
+				}
+				at := int(b.TotalRead()) - b.Buffered()
+				if b.UnreadByte() != nil {
+					continue
+				}
+				if c, err := b.ReadByte(); err != nil || c != want[at-1] {
+					t.Fatalf("%s from byte %d, mode %d: unread byte %d is %#x, %v, want %#x", name, begin, mode, at-1, c, err, want[at-1])
+				}
+			}
+		}
+	}
+}
+
+// sated takes no more than left bytes, and says nothing about it.
+type sated struct{ left int }
+
+func (l *sated) Write(p []byte) (int, error) {
+	n := min(len(p), l.left)
+	l.left -= n
+	return n, nil
+}
+
+// TestPeekTellsTruncation: a source that says its stream was cut off, as those that
+// decompress do, is not taken for one that came to its end.
+func TestPeekTellsTruncation(t *testing.T) {
+	for _, n := range []int{5, 100} {
+		b := newTestReader(t, &chunked{data: []byte("abc"), sizes: []byte{1}, err: io.ErrUnexpectedEOF}, 64)
+		p, err := b.Peek(n)
+		expectRead(t, "Peek", string(p), err, "abc", io.ErrUnexpectedEOF)
 	}
 }

@@ -1,16 +1,15 @@
 package gomem
 
-import (
-	"io"
-)
+import "errors"
 
 // Peek returns the next n bytes without consuming them: one contiguous view,
 // valid until the next call on the reader.
 //
 // Requires 0 <= n <= MaxFrameBytes. Like bufio's Peek it returns the bytes that
 // are there together with the error, [io.EOF] included; [ErrInvalidSize] and
-// [*LimitError] come with none. O(1) when the bytes lie in one block; otherwise
-// they are copied once. Allocates a block when they fit no other.
+// [*LimitError] come with none, nor does the want of memory to put them together.
+// O(1) when the bytes lie in one block; otherwise they are copied once. Allocates a
+// block when they fit no other.
 func (b *BufReader) Peek(n int) ([]byte, error) { return b.ahead(n, (*BufReader).peekSlow) }
 
 // ahead is the fast path of Peek, with the way out as a parameter, as of nextByte.
@@ -31,12 +30,9 @@ func (b *BufReader) peekSlow(n int) ([]byte, error) {
 	if err == nil {
 		return b.buf[b.r : b.r+n : b.r+n], nil
 	}
-	if err == io.ErrUnexpectedEOF {
-		err = io.EOF
-	}
 	if have := b.Buffered(); have > b.w-b.r {
 		if merr := b.merge(have); merr != nil {
-			return nil, merr
+			return nil, errors.Join(err, merr)
 		}
 	}
 	return b.buf[b.r:b.w:b.w], err
@@ -70,7 +66,7 @@ func (b *BufReader) flatView(op string, n int) ([]byte, error) {
 	if b.w-b.r < n {
 		b.settle()
 		if err := b.flat(n); err != nil {
-			return nil, err
+			return nil, b.short(err)
 		}
 	}
 	v := b.buf[b.r : b.r+n : b.r+n]
@@ -122,7 +118,7 @@ func (b *BufReader) rangeSlow(n int, yield func([]byte)) error {
 	}
 	defer b.guard()
 	if err := b.chain(n, (*BufReader).more); err != nil {
-		return err
+		return b.short(err)
 	}
 	if r := b.r; n <= b.w-r {
 		b.r = r + n
@@ -151,14 +147,6 @@ func (b *BufReader) stream(n int, yield func([]byte)) error {
 		yield(v[:len(v):len(v)])
 	}
 	return nil
-}
-
-// truncated names the end of the stream behind done bytes of a request.
-func truncated(err error, done int) error {
-	if err == io.EOF && done > 0 {
-		return io.ErrUnexpectedEOF
-	}
-	return err
 }
 
 // ReadBytes consumes n bytes and returns them as a chain of views, valid until the
@@ -192,7 +180,7 @@ func (b *BufReader) want(op string, n int) error {
 	}
 	b.settle()
 	defer b.guard()
-	return b.chain(n, (*BufReader).more)
+	return b.short(b.chain(n, (*BufReader).more))
 }
 
 // ReadShared consumes n bytes and returns them as shared memory, which lives until
