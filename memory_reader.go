@@ -272,13 +272,9 @@ func (r *MemoryReader) Offset() int {
 	return r.Size - r.Length
 }
 
-// MoveToEnd consumes everything. O(1).
+// MoveToEnd consumes everything, Length bytes. O(buffers passed), never allocates.
 func (r *MemoryReader) MoveToEnd() {
-	if r.Memory != nil && r.Count() > 0 {
-		r.next = r.Count()
-		r.cur = r.Buffers[r.next-1]
-	}
-	r.off = len(r.cur)
+	_ = r.advance(max(r.Length, 0))
 	r.Length = 0
 }
 

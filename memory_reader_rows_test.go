@@ -261,3 +261,34 @@ func TestG36ReaderEdges(t *testing.T) {
 		t.Errorf("GetCurrent at the end = %v", b)
 	}
 }
+
+// TestMoveToEndIsLength: what the program adds to Length afterwards is read next.
+func TestMoveToEndIsLength(t *testing.T) {
+	for name, move := range map[string]func(r *MemoryReader){
+		"MoveToEnd": (*MemoryReader).MoveToEnd,
+		"Range nil": func(r *MemoryReader) { r.Range(nil) },
+		"Range":     func(r *MemoryReader) { r.Range(func([]byte) {}) },
+		"Skip":      func(r *MemoryReader) { _ = r.Skip(r.Length) },
+	} {
+		m := NewMemory([]byte("abc"))
+		r := m.NewReader()
+		m.Push([]byte("de"), []byte("fg"))
+		move(&r)
+		if r.Length != 0 || r.GetCurrent() != nil {
+			t.Errorf("%s: %d bytes are left", name, r.Length)
+		}
+		r.Length += 2
+		if b, err := r.ReadBytes(2); string(b) != "de" || err != nil {
+			t.Errorf("%s: then %q, %v, want de", name, b, err)
+		}
+		r.Length += 2
+		r.Length-- // "f" alone is to be read
+		move(&r)
+		if err := r.TryUnread(2); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if b, err := r.ReadBytes(2); string(b) != "ef" || err != nil {
+			t.Errorf("%s: unread %q, %v, want ef", name, b, err)
+		}
+	}
+}
