@@ -142,7 +142,9 @@ func NewBufReaderWithBufLen(r io.Reader, bufLen int) *BufReader {
 // Recycle closes feed. O(1).
 func NewBufReaderChan(feed chan []byte) *BufReader {
 	b := newReader(DefaultBufLen)
-	b.Mouth, b.feed = feed, packetFeed(feed)
+	if feed != nil {
+		b.Mouth, b.feed = feed, packetFeed(feed)
+	}
 	return b
 }
 
@@ -151,7 +153,9 @@ func NewBufReaderChan(feed chan []byte) *BufReader {
 // feed, its sender does.
 func NewBufReaderBuffersChan(feed chan net.Buffers) *BufReader {
 	b := newReader(DefaultBufLen)
-	b.feed = buffersFeed(feed)
+	if feed != nil {
+		b.feed = buffersFeed(feed)
+	}
 	return b
 }
 

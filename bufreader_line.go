@@ -8,8 +8,8 @@ import (
 // ReadLine consumes a line and returns a copy of it without its ending "\n" or
 // "\r\n", owned by the caller. The last line may lack an ending.
 //
-// The error is [io.EOF] when nothing is left, a [*LimitError] for a line longer
-// than MaxLineBytes, ending included, or the source's; then nothing is consumed.
+// The error is [io.EOF] when nothing is left, a [*LimitError] if the next
+// MaxLineBytes bytes have no ending, or the source's; then nothing is consumed.
 // O(length): each byte is looked at once, and one string allocated.
 func (b *BufReader) ReadLine() (string, error) {
 	n, err := b.line("ReadLine", limitOf(b.MaxLineBytes, DefaultMaxLineBytes))

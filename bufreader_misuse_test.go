@@ -285,7 +285,15 @@ func TestRecycleClosesMouthOnce(t *testing.T) {
 		t.Error("a Mouth that Reset forgot was closed")
 	default:
 	}
-	NewBufReaderChan(nil).Recycle()
+}
+
+// TestNoChannel: a channel that is nil is no source, and not one that never sends.
+func TestNoChannel(t *testing.T) {
+	for _, b := range []*BufReader{NewBufReaderChan(nil), NewBufReaderBuffersChan(nil), NewBufReader(nil)} {
+		_, err := b.ReadByte()
+		expectError(t, err, ErrRecycled)
+		b.Recycle()
+	}
 }
 
 // TestReleaseRace: of two goroutines that release the same reference, one does.

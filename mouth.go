@@ -32,7 +32,7 @@ func (p *packets) next() (net.Buffers, error) {
 
 // close closes the channel, which its sender may have done before.
 func (p *packets) close() {
-	if p.ended || p.ch == nil {
+	if p.ended {
 		return
 	}
 	p.ended = true
