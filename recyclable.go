@@ -89,16 +89,13 @@ func (r *RecyclableMemory) InitRecycleIndexes(n int) {
 // nil, and nothing is added, when n is negative or the allocator has no room.
 // The cost is that of Malloc.
 func (r *RecyclableMemory) NextN(n int) []byte {
-	var b []byte
-	switch {
-	case n < 0:
+	a := r.allocator
+	if !r.recycles() {
+		a = nil
+	}
+	b := a.Malloc(n)
+	if b == nil {
 		return nil
-	case n == 0 || !r.recycles():
-		b = make([]byte, n)
-	default:
-		if b = r.allocator.Malloc(n); b == nil {
-			return nil
-		}
 	}
 	if r.byList || len(r.Buffers) == cap(r.Buffers) {
 		r.AddRecycleBytes(b)

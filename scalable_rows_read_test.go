@@ -147,6 +147,18 @@ func TestG36AllocatorEdges(t *testing.T) {
 	if b, err := a.Read(bytes.NewReader([]byte("abc")), 10); string(b) != "abc" || err != nil {
 		t.Errorf("the nil allocator's Read: %q, %v", b, err)
 	}
+	for _, n := range []int{math.MaxInt, math.MaxInt/2 + 1} {
+		_, err := a.TryMalloc(n)
+		_, aligned := a.MallocAligned(n, 64)
+		if !errors.Is(err, ErrOutOfMemory) || !errors.Is(aligned, ErrOutOfMemory) || a.Malloc(n) != nil || a.Borrow(n) != nil {
+			t.Errorf("the nil allocator of %d bytes: %v, %v", n, err, aligned)
+		}
+		r := NewRecyclableMemory(NewScalableMemoryAllocator(0))
+		r.SetRecycling(false)
+		if b := r.NextN(n); b != nil || r.Count() != 0 {
+			t.Errorf("NextN(%d) without recycling has %d bytes", n, len(b))
+		}
+	}
 	a.Recycle()
 	a.Trim()
 	if a.Close() != nil || a.Verify() != nil || a.Stats() != (Stats{}) || a.GetTotalMalloc()+a.GetTotalFree() != 0 {

@@ -160,7 +160,7 @@ func (h *Heap) TryMalloc(n int) ([]byte, error) {
 	case n > math.MaxInt-1<<30:
 		return nil, fmt.Errorf("gomem: Malloc(%d): %w", n, ErrOutOfMemory)
 	case h == nil:
-		return make([]byte, n), nil
+		return makeBytes(n)
 	case h.cfg.Record != nil:
 		return h.cfg.Record.Malloc(func() ([]byte, error) { return h.watchedMalloc(n) })
 	}
@@ -178,6 +178,16 @@ func (h *Heap) watchedMalloc(n int) ([]byte, error) {
 		}
 	}
 	return h.malloc(n)
+}
+
+// makeBytes is make for a length that may be beyond what there can be.
+func makeBytes(n int) (b []byte, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			b, err = nil, fmt.Errorf("gomem: Malloc(%d): %w: %v", n, ErrOutOfMemory, r)
+		}
+	}()
+	return make([]byte, n), nil
 }
 
 func (h *Heap) malloc(n int) ([]byte, error) {
