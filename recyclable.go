@@ -139,7 +139,7 @@ func (r *RecyclableMemory) Reset() {
 }
 
 // UpdateBuffer is [Memory.UpdateBuffer]. The old buffer is still freed by
-// Recycle, and once only if buf is a part of it.
+// Recycle, and no byte of it twice if buf is a part of it, or has it as a part.
 func (r *RecyclableMemory) UpdateBuffer(index int, buf []byte) { r.TryUpdateBuffer(index, buf) }
 
 // TryUpdateBuffer is [RecyclableMemory.UpdateBuffer], and reports whether there is
@@ -152,27 +152,33 @@ func (r *RecyclableMemory) TryUpdateBuffer(index int, buf []byte) bool {
 		return false
 	}
 	if !r.byList && r.recycles() {
-		old := r.Buffers[index]
-		if at := subsliceAt(old, buf); at >= 0 {
-			r.owned = append(r.owned, old[:at:at], old[at+len(buf):])
-		} else {
-			r.owned = append(r.owned, old)
-		}
+		r.owned = without(append(r.owned, r.Buffers[index]), buf)
 	}
 	return r.Memory.TryUpdateBuffer(index, buf)
 }
 
-// subsliceAt returns where in b the slice part begins, -1 if part was not cut
-// out of b. Slices of one array share its end unless their capacity was cut.
-func subsliceAt(b, part []byte) int {
-	at := cap(b) - cap(part)
-	if cap(part) == 0 || at < 0 || at+len(part) > len(b) {
-		return -1
+// without takes the bytes of part out of the buffers in list, which it changes.
+func without(list [][]byte, part []byte) [][]byte {
+	// Safety: the addresses are compared and never followed.
+	start := uintptr(unsafe.Pointer(unsafe.SliceData(part)))
+	end := start + uintptr(len(part))
+	for i := len(list) - 1; i >= 0; i-- {
+		b := list[i]
+		at := uintptr(unsafe.Pointer(unsafe.SliceData(b)))
+		from, to := max(start, at), min(end, at+uintptr(len(b)))
+		if from >= to {
+			continue
+		}
+		last := len(list) - 1
+		list[i], list[last] = list[last], nil
+		list = list[:last]
+		for _, rest := range [2][]byte{b[:from-at], b[to-at:]} {
+			if len(rest) > 0 {
+				list = append(list, rest)
+			}
+		}
 	}
-	if &b[:cap(b)][cap(b)-1] != &part[:cap(part)][cap(part)-1] {
-		return -1
-	}
-	return at
+	return list
 }
 
 // Recycle frees the buffers and empties the chain, which can be used again. The
@@ -188,17 +194,17 @@ func (r *RecyclableMemory) Recycle() {
 		r.Memory.Reset()
 		return
 	}
-	for _, b := range r.owned {
-		r.allocator.Free(b)
-	}
 	// A chain of nothing but freed buffers has no valid copies, so its array is
 	// free to be used again. Otherwise the array is left to the copies.
 	reuse := cap(r.Buffers) <= keptBuffers
+	for _, b := range r.owned {
+		reuse = r.allocator.Free(b) && reuse
+	}
 	if r.byList {
 		reuse = reuse && endsWith(r.owned, r.Buffers)
 	} else {
 		for _, b := range r.Buffers {
-			r.allocator.Free(b)
+			reuse = r.allocator.Free(b) && reuse
 		}
 	}
 	list := r.Buffers

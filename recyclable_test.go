@@ -88,6 +88,14 @@ func TestRecyclableForeignBuffers(t *testing.T) {
 		t.Error("the foreign buffer was freed with the chain")
 	}
 	wantLive(t, a, 0, "all freed")
+
+	// By chain it is not freed if it is not the allocator's, and copies have it still.
+	c, _ := newRecyclable(t)
+	c.PushOne([]byte("heap"))
+	kept = c.Memory
+	c.Recycle()
+	c.NextN(1)
+	checkMemory(t, &kept, "heap")
 }
 
 func TestG33ResetThenRecycle(t *testing.T) {
@@ -120,6 +128,7 @@ func TestRecyclableUpdateBuffer(t *testing.T) {
 		}{
 			{"head", func(old []byte) []byte { return old[:4] }},
 			{"middle", func(old []byte) []byte { return old[3:30] }},
+			{"cut", func(old []byte) []byte { return old[20:50:50] }},
 			{"tail", func(old []byte) []byte { return old[90:] }},
 			{"nothing", func(old []byte) []byte { return nil }},
 			{"itself", func(old []byte) []byte { return old }},
@@ -131,11 +140,23 @@ func TestRecyclableUpdateBuffer(t *testing.T) {
 			r.NextN(10)
 			r.NextN(100)
 			buf := c.buf(r.Buffers[1])
+			old := r.Buffers[1]
 			if !r.TryUpdateBuffer(-1, buf) || r.TryUpdateBuffer(2, buf) || r.Size != 10+len(buf) {
 				t.Errorf("%s: Size %d", c.name, r.Size)
 			}
 			r.Recycle()
 			wantLive(t, a, 0, c.name)
+
+			// Parts of it, and the whole again.
+			old = r.NextN(len(old))
+			for _, buf := range [][]byte{c.buf(old), old, c.buf(old), old[7:50], old[1:99:99]} {
+				r.UpdateBuffer(0, buf)
+			}
+			r.Recycle()
+			wantLive(t, a, 0, c.name+" and back")
+			if n := a.Stats().Refused; n != 0 {
+				t.Errorf("%s: %d buffers were freed twice", c.name, n)
+			}
 		}
 	}
 }
