@@ -21,8 +21,9 @@ const maxHeaderLines = 8 << 10
 // refuses a header beyond MaxHeaderBytes, or beyond 8,192 lines unless
 // MaxHeaderBytes is negative, and a line beyond MaxLineBytes. When the stream ends
 // inside, the error is [io.ErrUnexpectedEOF]; before the first byte, [io.EOF]. With
-// any error the lines before it are returned, and consumed; at the end of the stream
-// also the last one, if it reads as a header. O(bytes).
+// any error the lines before it are returned, and consumed; a line that is refused for
+// what it says is consumed with them. At the end of the stream the last line is
+// returned too, if it reads as a header. O(bytes).
 func (b *BufReader) ReadMIMEHeader() (textproto.MIMEHeader, error) {
 	p := headerParser{b: b, left: limitOf(b.MaxHeaderBytes, DefaultMaxHeaderBytes)}
 	p.header = make(textproto.MIMEHeader)
