@@ -232,10 +232,11 @@ func (b *Buddy) page(u uint32) *buddyPage {
 	return p
 }
 
-// at says what starts at unit u.
+// at says what starts at unit u, which may be the buddy of the last block and lie
+// beyond the range: nothing starts there.
 func (b *Buddy) at(u uint32) buddyUnit {
-	if p := b.pages[u/pageUnits]; p != nil {
-		return p[u%pageUnits]
+	if i := uint(u / pageUnits); i < uint(len(b.pages)) && b.pages[i] != nil {
+		return b.pages[i][u%pageUnits]
 	}
 	return buddyUnit{}
 }

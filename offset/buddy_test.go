@@ -111,3 +111,26 @@ func TestZeroTreesHaveNoRoom(t *testing.T) {
 		}
 	}
 }
+
+// A range that is no power of two ends in a block whose buddy would lie beyond it,
+// and maybe beyond the table.
+func TestBuddyBeyondTheRange(t *testing.T) {
+	const unit, block = 16, 16 << 10
+	for blocks := 1; blocks <= 16; blocks++ {
+		b := offset.NewBuddy(blocks*block, unit)
+		for range blocks {
+			if b.Allocate(block) < 0 {
+				t.Fatalf("no room for %d blocks", blocks)
+			}
+		}
+		// Blocks that are no buddies of each other, the last of the range among them.
+		for i := (blocks - 1) % 2; i < blocks; i += 2 {
+			if err := b.Free(i*block, block); err != nil {
+				t.Fatalf("%d blocks: %v", blocks, err)
+			}
+			if err := b.Verify(); err != nil {
+				t.Fatalf("%d blocks: %v\n%v", blocks, err, b)
+			}
+		}
+	}
+}
