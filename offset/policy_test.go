@@ -85,3 +85,30 @@ func TestTLSFTakesTheLeastClass(t *testing.T) {
 		}
 	}
 }
+
+// TestZeroTrees: the zero value of a tree answers every call, and has no room.
+func TestZeroTrees(t *testing.T) {
+	for name, fresh := range map[string]func() offset.Allocator{
+		"single tree": func() offset.Allocator { return new(offset.SingleTree) },
+		"two trees":   func() offset.Allocator { return new(offset.TwoTree) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, size := range []int{-1, 0, 1, 64} {
+				// Each on a fresh one: a call may leave it otherwise than zero.
+				if a := fresh(); a.AllocateAligned(size, 8) != -1 || a.Allocate(size) != -1 || a.Find(size) != -1 || a.Free(0, size) == nil {
+					t.Errorf("something of %d offsets", size)
+				}
+				if a := fresh(); a.Find(size) != -1 || a.Fits() != 0 || a.Size() != 0 || a.FreeBytes() != 0 || a.Verify() != nil {
+					t.Errorf("something of %d offsets: %v", size, a)
+				}
+			}
+			a := fresh()
+			for b := range a.Blocks() {
+				t.Errorf("a free block %v", b)
+			}
+			if a.Reset(); a.Verify() != nil || a.Allocate(1) != -1 {
+				t.Errorf("after Reset: %v", a)
+			}
+		})
+	}
+}

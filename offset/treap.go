@@ -221,7 +221,7 @@ func (t *SingleTree) settle() {
 // of at least size, and the only call that may take O(n). Allocates only when
 // the table grows.
 func (t *SingleTree) AllocateAligned(size, align int) int {
-	if align <= 0 || align&(align-1) != 0 || size > t.free {
+	if size <= 0 || align <= 0 || align&(align-1) != 0 || size > t.free {
 		return -1
 	}
 	if f := &t.last; f.start&(align-1) == 0 && f.serves(size) {
@@ -255,7 +255,7 @@ func (t *SingleTree) AllocateAligned(size, align int) int {
 // alignedFit is a block that has size offsets from a multiple of align, or 0.
 func (t *SingleTree) alignedFit(size, align int) uint32 {
 	most := t.nodes[t.root].max
-	if size <= 0 || size > most {
+	if size > most {
 		return 0
 	}
 	i := t.firstFit(t.root, size)
