@@ -2,9 +2,11 @@ package lac
 
 import (
 	"errors"
+	"fmt"
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"unsafe"
 )
@@ -131,4 +133,41 @@ func TestMisaligned(t *testing.T) {
 	if outside[1] != 0 {
 		t.Error("debug mode wrote through the pointer")
 	}
+}
+
+// Objects start on a multiple of 8 everywhere, also where a pointer has four bytes
+// and elements of their type follow one another at odd multiples of it.
+func TestOddWords(t *testing.T) {
+	type counter struct {
+		n uint64
+		p *int
+	}
+	type large struct {
+		n uint64
+		p [301]*int
+	}
+	eachMode(t, func(t *testing.T, p *AllocatorPool) {
+		for range 3 {
+			ac := p.Get()
+			for i := range uint64(300) {
+				one, few, big := New[counter](ac), NewSlice[counter](ac, 1, 1+int(i%4)), New[large](ac)
+				text := ac.String(fmt.Sprint(i))
+				for _, at := range []*uint64{&one.n, &few[0].n, &big.n} {
+					if uintptr(unsafe.Pointer(at))%8 != 0 || *at != 0 {
+						t.Fatalf("round %d: %d at %p", i, *at, at)
+					}
+					atomic.AddUint64(at, i)
+				}
+				few[0].p, big.p[300] = new(int), new(int)
+				if one.p != nil || one.n != i || *text != fmt.Sprint(i) {
+					t.Fatalf("round %d: objects overlap", i)
+				}
+				if p.scanned {
+					continue
+				}
+				few[0].p, big.p[300] = nil, nil // not attached
+			}
+			ac.Release()
+		}
+	})
 }

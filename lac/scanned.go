@@ -19,7 +19,7 @@ type typedSpace struct {
 // length, else from the arena's chunks.
 type slab struct {
 	typ    unsafe.Pointer // identity of the type
-	size   uintptr        // of an element, in bytes
+	size   uintptr        // of one element as it is handed out, in bytes: whole words
 	from   *window        // where there is zero memory: free, or what is free of the current chunk
 	free   window         // of the current block
 	blocks []block        // all blocks, the current one last
@@ -91,6 +91,9 @@ func slabOf[T any](c *core) *slab {
 		s = &slab{typ: id, size: unsafe.Sizeof(*(*T)(nil))}
 		if hasPointers(reflect.TypeFor[T]()) {
 			s.from = &s.free
+			if s.size%word != 0 {
+				s.size *= 2 // half a word more, on 32-bit machines
+			}
 			s.wipe = func(p unsafe.Pointer, bytes uintptr) {
 				// Here the size is a constant, and so the division is cheap.
 				clear(unsafe.Slice((*T)(p), bytes/unsafe.Sizeof(*(*T)(nil))))
@@ -110,7 +113,11 @@ func slabOf[T any](c *core) *slab {
 
 // take hands out n zeroed elements of a type with pointers.
 func take[T any](s *slab, n int) []T {
-	bytes := uintptr(n) * s.size
+	each := unsafe.Sizeof(*(*T)(nil))
+	bytes := uintptr(n) * each
+	if bytes%word != 0 {
+		bytes += each // as in slabOf
+	}
 	p := s.free.bump(bytes)
 	if p == nil {
 		if bytes > maxSlabBytes {
@@ -120,9 +127,9 @@ func take[T any](s *slab, n int) []T {
 		if k := len(s.blocks); k > 0 {
 			length = min(2*s.blocks[k-1].n, max(int(maxSlabBytes/s.size), 1))
 		}
-		b := make([]T, max(length, n))
+		b := make([]T, max(length, int(bytes/each)))
 		s.blocks = append(s.blocks, block{unsafe.Pointer(unsafe.SliceData(b)), len(b)})
-		s.free = window{unsafe.Pointer(unsafe.SliceData(b)), 0, uintptr(len(b)) * s.size}
+		s.free = window{unsafe.Pointer(unsafe.SliceData(b)), 0, uintptr(len(b)) * each}
 		p = s.free.bump(bytes)
 	}
 	// Safety: the bytes of a block of T were free, zero and aligned for T.
