@@ -91,38 +91,30 @@ func (c *core) keepFields(r reflect.Value) {
 		return
 	}
 	// Debug mode wants to know each pointer.
-	w := fieldPointers{}
-	w.collect(box.UnsafePointer(), r.Type())
-	for _, p := range w.found {
-		c.keep(p, 1, nil)
-	}
+	c.keepPointers(box.UnsafePointer(), r.Type())
 }
 
-// fieldPointers collects the pointers of one value, without following them.
-type fieldPointers struct{ found []unsafe.Pointer }
-
-func (w *fieldPointers) collect(p unsafe.Pointer, t reflect.Type) {
+// keepPointers attaches each pointer in the value of type t at p, without following
+// it. Each field is read by its address: so reflect reads those that are not exported
+// as well.
+func (c *core) keepPointers(p unsafe.Pointer, t reflect.Type) {
 	switch t.Kind() {
-	case reflect.Pointer, reflect.Map, reflect.Chan, reflect.UnsafePointer, reflect.Func, reflect.Slice, reflect.String:
-		// Safety: the first word of each of these kinds is its pointer (runtime
-		// assumption 7).
-		if q := *(*unsafe.Pointer)(p); q != nil {
-			w.found = append(w.found, q)
-		}
-	case reflect.Interface:
-		// Safety: the second word of an interface is its data pointer (runtime
-		// assumption 7).
-		if q := (*[2]unsafe.Pointer)(p)[1]; q != nil {
-			w.found = append(w.found, q)
-		}
 	case reflect.Struct:
 		for field := range t.Fields() {
-			w.collect(unsafe.Add(p, field.Offset), field.Type)
+			c.keepPointers(unsafe.Add(p, field.Offset), field.Type)
 		}
 	case reflect.Array:
 		for i := range t.Len() {
-			w.collect(unsafe.Add(p, uintptr(i)*t.Elem().Size()), t.Elem())
+			c.keepPointers(unsafe.Add(p, uintptr(i)*t.Elem().Size()), t.Elem())
 		}
+	case reflect.Interface:
+		// Safety: p is a value of type t (keepFields).
+		if v := reflect.NewAt(t, p).Elem().Elem(); v.IsValid() {
+			c.attach(v.Interface(), true)
+		}
+	default:
+		// Safety: as above.
+		c.attach(reflect.NewAt(t, p).Elem().Interface(), false)
 	}
 }
 

@@ -63,14 +63,20 @@ func (c *core) inspect() *walker {
 	return w
 }
 
-// know notes the addresses of attached objects.
+// know notes the addresses of attached objects: from the start of the object, as
+// far as that is known, to the end of what was attached of it.
 func (w *walker) know(as *attachments) {
 	for p, size := range as.pointers {
-		w.ranges = append(w.ranges, extent{uintptr(p), uintptr(p) + size})
-		if a := uintptr(p); inGoHeap(a) {
-			w.bases[heapObject(a)] = struct{}{}
-			w.pages[a>>heapPageShift] = struct{}{}
+		lo, hi := uintptr(p), uintptr(p)+max(size, 1)
+		if inGoHeap(lo) {
+			w.pages[lo>>heapPageShift] = struct{}{}
+			w.pages[(hi-1)>>heapPageShift] = struct{}{}
+			if base := heapObject(lo); base != 0 {
+				w.bases[base] = struct{}{}
+				lo = base
+			}
 		}
+		w.ranges = append(w.ranges, extent{lo, hi})
 	}
 }
 
