@@ -2,6 +2,7 @@ package lac
 
 import (
 	"reflect"
+	"sync"
 	"unsafe"
 
 	"github.com/gomem-go/gomem/backing"
@@ -23,7 +24,13 @@ type recorder struct {
 	mapped  [][]byte // blocks of the guarded source
 	heap    []chunk  // blocks of the Go heap, where there is no such source
 	win     window
+	slabs   []func() // each zeroes objects of a scanned arena
 }
+
+// holding has the pools with a live arena in debug mode. The objects of one may lie
+// where no pointer to them keeps anything alive, and what they point to has to
+// stay, whoever dropped the pool.
+var holding sync.Map
 
 // object is n values of one type at p.
 type object struct {
@@ -44,7 +51,9 @@ func makeDebug[T any](c *core, n int, size uintptr) []T {
 	defer c.mu.Unlock()
 	if c.typed != nil {
 		if sl := slabOf[T](c); sl.scanned() {
-			return take[T](sl, n)
+			s := take[T](sl, n)
+			c.debug.slabs = append(c.debug.slabs, func() { clear(s) })
+			return s
 		}
 	}
 	p := c.debug.take(size)
@@ -110,14 +119,26 @@ func (p *AllocatorPool) EnableDebugMode(on bool) {
 	p.idle, p.idleLow = p.idle[:0], 0
 }
 
-// releaseDebug checks a claimed arena and buries its memory.
+// releaseDebug buries the memory of a claimed arena and reports what it held.
 func (p *AllocatorPool) releaseDebug(c *core) {
-	p.check(c, "Release")
+	found := c.unattached()
+	p.bury(c)
+	// Last, as the user's function may panic.
+	p.reportAll("Release", found)
+}
+
+// bury takes an arena and its memory out of use.
+func (p *AllocatorPool) bury(c *core) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.live, c)
-	if c.typed != nil {
-		c.typed.reset()
+	if delete(p.live, c); len(p.live) == 0 {
+		holding.Delete(p)
+	}
+	// DebugCheck may be looking at the objects.
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, wipe := range c.debug.slabs {
+		wipe()
 	}
 	for _, b := range c.debug.heap {
 		// Safety: the data part of a chunk that the arena owned alone.
@@ -130,7 +151,7 @@ func (p *AllocatorPool) releaseDebug(c *core) {
 	for _, b := range c.debug.mapped {
 		p.graves.bury(b, src, protector)
 	}
-	c.debug, c.attached = &recorder{}, attachments{}
+	*c.debug, c.attached = recorder{}, attachments{}
 }
 
 // bury makes a block inaccessible, and unmaps the oldest beyond the bound. A
@@ -161,12 +182,13 @@ func (ac *Allocator) CheckExternalPointers() {
 		return
 	}
 	if c := ac.alive("CheckExternalPointers"); c != nil && c.debug != nil {
-		c.pool.check(c, "CheckExternalPointers")
+		c.pool.reportAll("CheckExternalPointers", c.unattached())
 	}
 }
 
 // DebugCheck runs CheckExternalPointers on every live arena in debug mode. It
-// requires that no goroutine writes to their objects meanwhile.
+// requires that no goroutine writes to their objects meanwhile; arenas may be
+// lent and released.
 func (p *AllocatorPool) DebugCheck() {
 	if p == nil {
 		return
@@ -178,16 +200,21 @@ func (p *AllocatorPool) DebugCheck() {
 	}
 	p.mu.Unlock()
 	for _, c := range live {
-		p.check(c, "DebugCheck")
+		p.reportAll("DebugCheck", c.unattached())
 	}
 }
 
-// check reports the unattached pointers of an arena.
-func (p *AllocatorPool) check(c *core, op string) {
+// unattached is where the unattached pointers of an arena are.
+func (c *core) unattached() []string {
 	if c.typed != nil {
-		return // the collector sees every pointer of a scanned arena
+		return nil // the collector sees every pointer of a scanned arena
 	}
-	for _, path := range c.inspect().findings {
+	return c.inspect().findings
+}
+
+// reportAll reports unattached pointers.
+func (p *AllocatorPool) reportAll(op string, paths []string) {
+	for _, path := range paths {
 		p.report(op, ErrUnattached, path)
 	}
 }

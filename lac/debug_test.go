@@ -1,6 +1,12 @@
 package lac
 
-import "testing"
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
 
 type twoHalves struct{ front, back [5000]int }
 
@@ -52,5 +58,104 @@ func TestAttachedInParts(t *testing.T) {
 			defer ac.Release()
 			store(ac, New[holder](ac))
 		})
+	}
+}
+
+// Arenas come and go while DebugCheck looks at all there are.
+func TestDebugCheckWhileReleased(t *testing.T) {
+	p := quietPool(t, WithDebug())
+	stop := make(chan struct{})
+	var checks sync.WaitGroup
+	for range 2 {
+		checks.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					p.DebugCheck()
+				}
+			}
+		})
+	}
+	for range 200 {
+		ac := p.Get()
+		NewSlice[twoPointers](ac, 500, 500) // and nobody writes to it
+		runtime.Gosched()
+		ac.Release()
+	}
+	close(stop)
+	checks.Wait()
+}
+
+type twoPointers struct{ a, b *int }
+
+// A report of a release is the last that it does.
+func TestReportPanics(t *testing.T) {
+	reports := 0
+	p := NewPool(t.Name(), WithDebug(), WithMisuse(func(err error) { reports++; panic(err) }))
+	ac := p.Get()
+	*New[*int](ac) = new(int)
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("the panic is lost")
+			}
+		}()
+		ac.Release()
+	}()
+	p.DebugCheck()
+	if len(p.live) != 0 || reports != 1 {
+		t.Errorf("%d arenas live, %d reports", len(p.live), reports)
+	}
+}
+
+// What the objects of a debug arena point to stays when arena and pool are dropped.
+func TestDroppedDebugPool(t *testing.T) {
+	var gone atomic.Int32
+	drop := func() **[100]int {
+		ac := NewPool(t.Name(), WithDebug()).Get()
+		child := new([100]int)
+		runtime.AddCleanup(child, func(g *atomic.Int32) { g.Add(1) }, &gone)
+		child[7] = 7
+		return NewEnum(ac, Attach(ac, child))
+	}
+	object := drop()
+	for range 5 {
+		runtime.GC()
+		time.Sleep(time.Millisecond)
+	}
+	if gone.Load() != 0 || (*object)[7] != 7 {
+		t.Error("the child of an object was collected")
+	}
+	// An arena that is released holds nothing.
+	p := NewPool(t.Name(), WithDebug())
+	a, b := p.Get(), p.Get()
+	a.Release()
+	if _, held := holding.Load(p); !held {
+		t.Error("a pool with a live arena is not held")
+	}
+	b.Release()
+	if _, held := holding.Load(p); held {
+		t.Error("a pool without live arenas is held")
+	}
+}
+
+// Every object with pointers of a scanned arena is zero after the release, also in
+// blocks that are not the last, and on their own.
+func TestScannedDebugZeroes(t *testing.T) {
+	ac := quietPool(t, WithScanned(), WithDebug()).Get()
+	var all []*twoPointers
+	for range 3000 {
+		all = append(all, NewEnum(ac, twoPointers{a: new(int)}))
+	}
+	large := NewSlice[twoPointers](ac, 5000, 5000)
+	large[4999].b = new(int)
+	ac.Release()
+	all = append(all, &large[4999])
+	for i, o := range all {
+		if *o != (twoPointers{}) {
+			t.Fatalf("object %d of %d is not zero", i, len(all))
+		}
 	}
 }

@@ -252,6 +252,7 @@ func (p *AllocatorPool) start(h *Allocator, c *core) {
 			p.live = map[*core]struct{}{}
 		}
 		p.live[c] = struct{}{}
+		holding.Store(p, nil)
 		p.mu.Unlock()
 		return
 	}
