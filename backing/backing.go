@@ -59,9 +59,11 @@ func MapUnzeroed(s Source, size int) ([]byte, error) {
 // guard: any access to protected memory faults. Debug modes use it to catch a
 // use after free where it happens.
 //
-// mem must be a mapping or a part of one that starts and ends on a page.
-// Anything else is refused with ErrNotMapped before the system is asked; a
-// source that cannot protect answers errors.ErrUnsupported.
+// mem must be a mapping, or a part of one that starts and ends on a page. What is
+// neither a mapping nor made of whole pages is refused with ErrNotMapped before the
+// system is asked. That pages belong to a mapping is not checked: those of the Go
+// heap would fault as well. A source that cannot protect answers
+// errors.ErrUnsupported.
 type Protector interface {
 	// Protect makes every access to mem fault, keeping its contents.
 	Protect(mem []byte) error

@@ -217,7 +217,7 @@ func TestClosedPool(t *testing.T) {
 					t.Errorf("%s of a closed pool = %v, want ErrClosed", name, err)
 				}
 			}
-			if s := p.Stats(); s.Size != 0 || s.Used != 0 || s.Free != 0 || s.Largest != 0 {
+			if s := p.Stats(); s.Size != 0 || s.Used != 0 || s.Free != 0 || s.Largest != 0 || s.Blocks != 0 {
 				t.Errorf("%+v once closed", s)
 			}
 			for block := range p.Blocks() {

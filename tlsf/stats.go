@@ -137,6 +137,7 @@ func (p *Pool) Close() error {
 		return fmt.Errorf("tlsf: close: %w", err)
 	}
 	p.place, p.mem, p.base, p.closed = *offset.NewTLSF(0, granule), nil, 0, true
+	p.frees = p.allocs
 	return nil
 }
 
