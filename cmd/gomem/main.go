@@ -29,13 +29,40 @@ var commands = []command{
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	context.AfterFunc(ctx, stop) // a second interrupt ends the program at once
 	status := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(status)
 }
 
-// run returns the exit status: that of the command, or 2 if there is no such.
+// run returns the exit status: that of the command, 2 if there is no such, or 1 if
+// what it printed was lost.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	out := &output{w: stdout}
+	status := dispatch(ctx, args, out, stderr)
+	if status == 0 && out.err != nil {
+		fmt.Fprintln(stderr, "gomem:", out.err)
+		return 1
+	}
+	return status
+}
+
+// output remembers the first error of a write, for the commands that print much and
+// look at none.
+type output struct {
+	w   io.Writer
+	err error
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	n, err := o.w.Write(p)
+	if o.err == nil {
+		o.err = err
+	}
+	return n, err
+}
+
+func dispatch(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if len(args) == 0 {
 		printHelp(stderr)
 		return 2

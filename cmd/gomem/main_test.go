@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 	"testing"
 )
@@ -30,6 +31,28 @@ func TestRun(t *testing.T) {
 			if !strings.Contains(s.got, s.want) || s.want == "" && s.got != "" {
 				t.Errorf("%q: %s is %q, want %q in it", c.args, s.name, s.got, s.want)
 			}
+		}
+	}
+}
+
+// full is a disk without room.
+type full struct{}
+
+var errFull = errors.New("no room")
+
+func (full) Write([]byte) (int, error) { return 0, errFull }
+
+// Output that is lost is an error, also of the commands that do not look.
+func TestLostOutput(t *testing.T) {
+	for _, args := range [][]string{
+		{"help"},
+		{"help", "soak"},
+		{"soak", "-duration", "1ms", "-goroutines", "1", "-live", "1"},
+		{"wcet", "-samples", "1", "-pool", "1", "-evict", "0"},
+	} {
+		var errs bytes.Buffer
+		if status := run(t.Context(), args, full{}, &errs); status != 1 || !strings.Contains(errs.String(), errFull.Error()) {
+			t.Errorf("%q: status %d, %q", args, status, &errs)
 		}
 	}
 }

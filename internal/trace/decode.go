@@ -71,6 +71,8 @@ func (b *builder) decodeBinary(in *bufio.Reader) error {
 	for {
 		n, err := io.ReadFull(in, word[:])
 		switch {
+		case n == 0 && errors.Is(err, io.ErrUnexpectedEOF):
+			return b.fail(ErrTruncated, "%s", endsInside)
 		case errors.Is(err, io.ErrUnexpectedEOF):
 			return b.fail(ErrTruncated, "%d of 4 bytes", n)
 		case errors.Is(err, io.EOF):

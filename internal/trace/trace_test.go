@@ -118,6 +118,8 @@ func TestDecodeStopsAtEveryReadError(t *testing.T) {
 		for n := 3; n < len(z); n++ {
 			if got, err := Decode(bytes.NewReader(z[:n]), Limits{}); got != nil || !errors.Is(err, ErrTruncated) {
 				t.Errorf("gzip of the %s form cut at %d of %d: Decode = %v, %v", name, n, len(z), got, err)
+			} else if strings.Contains(err.Error(), "0 of 4 bytes") {
+				t.Errorf("gzip of the %s form cut at %d of %d: %v", name, n, len(z), err)
 			}
 		}
 	}

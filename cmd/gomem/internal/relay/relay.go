@@ -159,7 +159,9 @@ func run(ctx context.Context, cfg *config, stdout, stderr io.Writer) error {
 	fmt.Fprintf(stdout, "%s (%d tags, %d bytes) at %s: %d streams, %d subscribers each, %v per engine\n",
 		in.name, len(in.cuts), len(in.tags), speed, cfg.streams, cfg.subscribers, cfg.duration)
 	all, failed := measureAll(ctx, cfg, in, show)
-	printTable(stdout, all)
+	if len(all) > 0 {
+		printTable(stdout, all)
+	}
 	if failed == nil {
 		fmt.Fprintln(stdout, "every subscriber received exactly what was published; no memory is left in use")
 	}

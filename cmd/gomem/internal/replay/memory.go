@@ -56,10 +56,18 @@ func (r *recorder) Unmap(mem []byte) error {
 	return nil
 }
 
-func (r *recorder) now() int {
+// now is how much is mapped, and most how much ever was.
+func (r *recorder) now() (mapped, most int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.mapped
+	return r.mapped, r.peak
+}
+
+// all is what is mapped: the allocator's clock may unmap at any time.
+func (r *recorder) all() [][]byte {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.mappings)
 }
 
 // sample is the memory in use after some operation.
@@ -105,7 +113,8 @@ func (al *allocator) watch(ctx context.Context, src *recorder, t *trace.Trace) (
 			objects, unused := heapBytes()
 			return max(objects+unused-base, 0)
 		}
-		return int64(src.now())
+		mapped, _ := src.now()
+		return int64(mapped)
 	}
 	live, sizes := int64(0), t.Sizes
 	al.next = 0
@@ -128,11 +137,12 @@ func (al *allocator) watch(ctx context.Context, src *recorder, t *trace.Trace) (
 			m.PeakBacking = max(m.PeakBacking, m.Samples[len(m.Samples)-1].Backing)
 		}
 		if i == peakOp && src != nil {
-			m.Fullest, m.Fragmentation = al.drawChunks(src.mappings)
+			m.Fullest, m.Fragmentation = al.drawChunks(src.all())
 		}
 	}
 	if src != nil {
-		m.PeakBacking = int64(src.peak)
+		_, most := src.now()
+		m.PeakBacking = int64(most)
 	}
 	return m, nil
 }
