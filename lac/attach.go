@@ -33,7 +33,9 @@ func (a *attachments) reset() {
 // returns v: what a pointer to the Go heap needs before it is stored in an arena
 // object. v may be a pointer, slice, string, map, func, chan, unsafe.Pointer,
 // interface, or a struct or array of such. The same pointer attached many times
-// is kept once. A nil ac does nothing. O(1), amortised.
+// is kept once. A pointer to an object of another arena needs it too if that arena
+// may be dropped first; from its release nothing keeps the object. A nil ac does
+// nothing. O(1), amortised.
 func Attach[T any](ac *Allocator, v T) T {
 	if ac != nil {
 		if c := ac.alive("Attach"); c != nil {
