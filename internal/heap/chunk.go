@@ -1,6 +1,7 @@
 package heap
 
 import (
+	"math/bits"
 	"sync/atomic"
 	"unsafe"
 
@@ -14,13 +15,13 @@ type chunk struct {
 	raw     []byte // the mapping
 	mem     []byte // its part in use, aligned to spanUnit if it may hold spans
 	place   offset.Allocator
-	tlsf    *offset.TLSF // place if it is one, nil otherwise
-	size    int          // of the placement
-	nspans  int          // spans in it
-	spanned int          // bytes of them
-	index   int          // in Heap.chunks and in the tourney
-	idle    bool         // no block and no span is in it
-	used    uint         // the period of the clock in which it became idle
+	split   splitter // place if it can split a block, nil otherwise
+	size    int      // of the placement
+	nspans  int      // spans in it
+	spanned int      // bytes of them
+	index   int      // in Heap.chunks and in the tourney
+	idle    bool     // no block and no span is in it
+	used    uint     // the period of the clock in which it became idle
 }
 
 // table finds the chunk of an address: open addressing over the 1 MiB regions
@@ -126,20 +127,28 @@ func (t *tourney) leaves() int { return len(t.node) / 2 }
 // set changes leaf i; O(1) if it did not change.
 func (t *tourney) set(i, fits int) {
 	for i >= t.leaves() {
-		grown := tourney{make([]int, 4*max(1, t.leaves()))}
-		for j := range t.leaves() {
-			grown.set(j, t.node[t.leaves()+j])
-		}
-		*t = grown
+		t.grow()
 	}
-	for i += t.leaves(); i > 0 && t.node[i] != fits; {
-		t.node[i] = fits
-		if i == 1 {
-			break
-		}
-		fits = max(t.node[i], t.node[i^1])
-		i >>= 1
+	node := t.node
+	if i += len(node) / 2; node[i] == fits {
+		return
 	}
+	// Up to the root, also where nothing changes any more: no branch predictor
+	// knows where that begins.
+	for ; i > 1; i >>= 1 {
+		node[i] = fits
+		fits = max(fits, node[i^1])
+	}
+	node[1] = fits
+}
+
+// grow doubles the number of leaves.
+func (t *tourney) grow() {
+	grown := tourney{make([]int, 4*max(1, t.leaves()))}
+	for j := range t.leaves() {
+		grown.set(j, t.node[t.leaves()+j])
+	}
+	*t = grown
 }
 
 // first returns the lowest leaf that holds at least n, or -1.
@@ -163,11 +172,10 @@ func (t *tourney) after(i, n int) int {
 // descend returns the lowest leaf below node i that holds at least n; there is
 // one.
 func (t *tourney) descend(i, n int) int {
-	for i < t.leaves() {
-		i *= 2
-		if t.node[i] < n {
-			i++
-		}
+	node := t.node
+	for i < len(node)/2 {
+		// One further if that holds less: without a branch, as in set.
+		i = 2*i + int(uint(node[2*i]-n)>>(bits.UintSize-1))
 	}
-	return i - t.leaves()
+	return i - len(node)/2
 }
