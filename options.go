@@ -43,7 +43,8 @@ type Placement int
 const (
 	// SizeClasses is the default, unless the build tag twotree makes TwoTree
 	// that: blocks up to 64 KiB come from slots of 84 size classes, through
-	// caches of which each processor has its own, and larger ones from TLSF.
+	// caches of which each processor has its own, and larger ones from TLSF; where
+	// a chunk was mapped for one of those, from a list of the few that it holds.
 	// Aligned to 16 bytes; O(1).
 	SizeClasses Placement = iota
 	// TLSF is two-level segregated fit for blocks of every size, in granules
@@ -66,7 +67,7 @@ const (
 )
 
 func (p Placement) config(c *settings) {
-	c.Spans = false
+	c.Spans, c.Few = false, nil
 	switch p {
 	case SingleTree:
 		c.Placement = func(size int) offset.Allocator { return offset.NewSingleTree(size) }
@@ -77,6 +78,7 @@ func (p Placement) config(c *settings) {
 	default:
 		c.Spans = true
 		c.Placement = func(size int) offset.Allocator { return offset.NewTLSF(size, largeGranule) }
+		c.Few = func(size int) offset.Allocator { return offset.NewFew(size, largeGranule) }
 	}
 }
 

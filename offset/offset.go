@@ -5,13 +5,14 @@
 // allocation per operation once its tables have grown to the load. The callers
 // (packages gomem and tlsf) add bytes, growth and sharing.
 //
-// Four placements share the contract of [Allocator]:
+// Five placements share the contract of [Allocator]:
 //
 //	SingleTree  a treap by offset, augmented with the largest free block below
 //	            each node: byte-exact, O(log n) expected
 //	TwoTree     two AVL trees, by size and by offset: byte-exact best fit,
 //	            O(log n) worst case
 //	TLSF        two-level segregated fit: O(1), blocks start on granules
+//	Few         first fit over an array of the blocks, a TLSF once there are 31
 //	Buddy       powers of two: O(log size), internal fragmentation up to half
 //
 // None of them is safe for use by several goroutines at once.

@@ -24,25 +24,30 @@ func tlsfConfig(granule int) offsettest.Config {
 		Large: 1 << 26,
 		Ops:   60_000,
 		Fits: func(free []offset.Block, size, align int) bool {
-			if size > 1<<30 {
-				return false
-			}
-			need := (size + granule - 1) / granule
-			if align > granule {
-				need += align/granule - 1
-			}
-			// The classes below need end where need-1 has its top six bits.
-			if e := bits.Len(uint(need-1)|32) - 6; need > 1 {
-				need = ((need-1)>>e + 1) << e
-			}
-			for _, b := range free {
-				if b.End/granule-(b.Start+granule-1)/granule >= need {
-					return true
-				}
-			}
-			return last.FindAligned(size, align) >= 0
+			return tlsfFits(last, free, size, align)
 		},
 	}
+}
+
+func tlsfFits(t *offset.TLSF, free []offset.Block, size, align int) bool {
+	if size > 1<<30 {
+		return false
+	}
+	granule := t.Granule()
+	need := (size + granule - 1) / granule
+	if align > granule {
+		need += align/granule - 1
+	}
+	// The classes below need end where need-1 has its top six bits.
+	if e := bits.Len(uint(need-1)|32) - 6; need > 1 {
+		need = ((need-1)>>e + 1) << e
+	}
+	for _, b := range free {
+		if b.End/granule-(b.Start+granule-1)/granule >= need {
+			return true
+		}
+	}
+	return t.FindAligned(size, align) >= 0
 }
 
 func TestTLSFConforms(t *testing.T) {

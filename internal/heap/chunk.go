@@ -24,6 +24,9 @@ type chunk struct {
 	used    uint     // the period of the clock in which it became idle
 }
 
+// splitter is a placement that can make two blocks of one.
+type splitter interface{ Split(at int) bool }
+
 // table finds the chunk of an address: open addressing over the 1 MiB regions
 // of the address space, one entry for each region that a chunk reaches into.
 // Chunks are entered while others look; removing one makes a new table, and so

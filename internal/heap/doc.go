@@ -20,7 +20,8 @@
 //	  +-------------------+-----------------------+
 //	                      |
 //	chunk of the last block, else the first with room        chunk.go
-//	  placement (package offset) in each, a tree of maxima over all
+//	  placement (package offset) in each, one for few blocks in the chunk of a
+//	  large one; a tree of maxima over all
 //	  | no room: take back what shards do not need            reclaim.go
 //	  | then grow, one goroutine at a time                    grow.go
 //	backing.Source, one mapping for each chunk

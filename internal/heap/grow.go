@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/gomem-go/gomem/backing"
-	"github.com/gomem-go/gomem/offset"
 )
 
 const (
@@ -171,9 +170,13 @@ func (h *Heap) addChunk(mem []byte, n int) {
 	if skip := int(-c.addr() & (spanUnit - 1)); h.cfg.Spans && len(mem) >= max(2*spanUnit, skip+n) {
 		c.mem = mem[skip:]
 	}
-	c.place = h.cfg.Placement(len(c.mem))
+	place := h.cfg.Placement
+	if n >= ownChunk && h.cfg.Few != nil {
+		place = h.cfg.Few
+	}
+	c.place = place(len(c.mem))
 	c.size = c.place.Size()
-	c.tlsf, _ = c.place.(*offset.TLSF)
+	c.split, _ = c.place.(splitter)
 	c.index = h.freeIndex(n >= ownChunk)
 	if c.index == len(h.chunks) {
 		h.chunks = append(h.chunks, nil)

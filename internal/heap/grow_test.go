@@ -41,7 +41,7 @@ func (g *gated) Unmap(mem []byte) error {
 func gatedHeap(g *gated, maxBytes int) *Heap {
 	g.Source = backing.Heap()
 	h := new(Heap)
-	h.Init(Config{Size: 1 << 20, MaxBytes: maxBytes, Source: g, Placement: placements["tlsf"], Spans: true})
+	h.Init(Config{Size: 1 << 20, MaxBytes: maxBytes, Source: g, Placement: placements["tlsf"], Few: few, Spans: true})
 	return h
 }
 

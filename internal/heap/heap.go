@@ -20,6 +20,8 @@ type Config struct {
 
 	// Placement makes the placement of a chunk of size bytes.
 	Placement func(size int) offset.Allocator
+	// Few makes that of a chunk that is mapped for a single large block; nil: Placement.
+	Few func(size int) offset.Allocator
 	// Spans allows slots for small blocks, shared out to the Ps.
 	Spans bool
 	// Misuse, if not nil, is called with each refused free, under no lock.

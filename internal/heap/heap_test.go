@@ -14,11 +14,14 @@ func newHeap(size int) *Heap {
 	h.Init(Config{
 		Size:      size,
 		Source:    backing.Heap(),
-		Placement: func(size int) offset.Allocator { return offset.NewTLSF(size, 64) },
+		Placement: placements["tlsf"],
+		Few:       few,
 		Spans:     true,
 	})
 	return h
 }
+
+func few(size int) offset.Allocator { return offset.NewFew(size, 64) }
 
 // stamped is a live block and what its bytes must be.
 type stamped struct {

@@ -111,7 +111,7 @@ func (h *Heap) dissolve(sp *span) {
 			}
 		}
 		for i, r := range sp.recs[1:max(sp.carved, 1)] {
-			if at := sp.off + (i+1)*int(sp.size); isGone(r) && !c.tlsf.Split(at) {
+			if at := sp.off + (i+1)*int(sp.size); isGone(r) && !c.split.Split(at) {
 				panic(fmt.Sprintf("gomem: internal error: no live block to split at %d", at))
 			}
 		}

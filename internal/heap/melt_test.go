@@ -7,7 +7,6 @@ import (
 	"unsafe"
 
 	"github.com/gomem-go/gomem/backing"
-	"github.com/gomem-go/gomem/offset"
 )
 
 // sharedOut returns a heap that gives slots for blocks of n bytes. Its clock stands,
@@ -233,7 +232,8 @@ func TestNoRoomForASpan(t *testing.T) {
 		Size:      limit,
 		MaxBytes:  limit,
 		Source:    backing.Heap(),
-		Placement: func(size int) offset.Allocator { return offset.NewTLSF(size, 64) },
+		Placement: placements["tlsf"],
+		Few:       few,
 		Spans:     true,
 	})
 	for range 1024 + firstWait(class(60_000)) {
@@ -252,6 +252,42 @@ func TestNoRoomForASpan(t *testing.T) {
 	}
 	if err := h.Verify(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestMeltInChunkOfOneBlock: spans that found room in the chunk of a large block melt
+// as elsewhere, with few blocks in it and with many.
+func TestMeltInChunkOfOneBlock(t *testing.T) {
+	const large, n = 16 << 20, 40 << 10
+	for _, spans := range []int{3, 40} {
+		h := sharedOut(t, n)
+		kept := mustMalloc(t, h, large)
+		own := h.table.Load().find(uintptr(unsafe.Pointer(&kept[0]))).c
+		tail := spans * spanBytes[class(n)]
+		mustFree(t, h, kept[large-tail-spanUnit:])
+		kept = kept[: large-tail-spanUnit : large-tail-spanUnit]
+		var blocks [][]byte
+		for filled := 0; own.nspans < 2; filled++ {
+			if blocks = append(blocks, mustMalloc(t, h, n)); filled > 10_000 {
+				t.Fatal("no span in the chunk of the large block")
+			}
+		}
+		for own.place.Fits() >= spanBytes[class(n)]+spanUnit {
+			blocks = append(blocks, mustMalloc(t, h, n))
+		}
+		for _, b := range blocks {
+			mustFree(t, h, b[n/2:]) // the span melts
+		}
+		mustVerify(t, h)
+		if own.nspans != 0 {
+			t.Errorf("%d spans left", own.nspans)
+		}
+		for _, b := range blocks {
+			mustFree(t, h, b[:n/2])
+		}
+		mustFree(t, h, kept)
+		mustVerify(t, h)
+		mustHoldNothing(t, h)
 	}
 }
 

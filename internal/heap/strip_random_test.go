@@ -51,7 +51,7 @@ func TestStripInUse(t *testing.T) {
 func TestStripLimit(t *testing.T) {
 	const limit = 2 << 20
 	h := new(Heap)
-	h.Init(Config{Size: 1 << 20, MaxBytes: limit, Source: backing.Heap(), Placement: placements["tlsf"], Spans: true})
+	h.Init(Config{Size: 1 << 20, MaxBytes: limit, Source: backing.Heap(), Placement: placements["tlsf"], Few: few, Spans: true})
 	for range 1024 + 2*firstWait(class(readSize)) {
 		mustFree(t, h, shortRead(t, h, 100))
 	}

@@ -41,7 +41,7 @@ func TestStripTorture(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	heaps := make([]*Heap, 4)
 	for i := range heaps {
-		cfg := Config{Size: 1 << 20, Source: backing.Heap(), Placement: placements["tlsf"], Spans: true, Misuse: func(error) {}}
+		cfg := Config{Size: 1 << 20, Source: backing.Heap(), Placement: placements["tlsf"], Few: few, Spans: true, Misuse: func(error) {}}
 		switch i {
 		case 1:
 			cfg.Source = backing.Mmap()

@@ -1,0 +1,306 @@
+package offset
+
+import "fmt"
+
+// Few places few blocks: first fit over an array of them.
+//
+// It is for a large range that is mostly one block, or a handful. What is live is
+// an array of runs by offset, with one of no bytes at either end; what lies
+// between two of them is free:
+//
+//	runs      [0,0)   [0,900)          [1024,5000)          [8192,8192)
+//	free                      [900,1024)           [5000,8192)
+//
+// So all that an operation reads lies side by side, however large the range is,
+// where a TLSF reads its tables wherever a block begins or ends. An operation walks
+// the array, which is short. When it is full Few goes over to a [TLSF], which gets
+// the same blocks, and when that is empty it begins anew.
+//
+// Blocks start at granules, and as in a TLSF no granule holds bytes of two of
+// them: each end of a free range withholds less than one granule.
+//
+// Invariants (Verify checks them):
+//
+//   - runs[0] is [0, 0), runs[n+1] is [Size(), Size()), and those between are not
+//     empty, ascend and do not overlap
+//   - two that touch do so at a granule: they are two blocks
+//   - fits is what the largest gap has for issue, free the bytes that are in no run
+//   - if many is set tlsf has all of that instead; if not, it is empty or nil
+//
+// A Few must not be used by several goroutines at once.
+type Few struct {
+	fits int // the largest gap, in whole granules
+	free int // bytes not live
+	n    int // live runs
+	low  int // granule-1: the bits of an offset below it
+	size int
+	many bool  // the blocks are in tlsf; n runs were too many
+	tlsf *TLSF // nil until the first time that there were many
+	runs [manyRuns + 2]Block
+}
+
+var _ Allocator = (*Few)(nil)
+
+// manyRuns is the number of runs that are too many: a walk over them takes as long
+// as what a TLSF reads from far.
+const manyRuns = 31
+
+// NewFew returns a placement of size offsets in granules of granule bytes, a
+// power of two from 8 to 64. size is rounded down to a multiple of granule;
+// what is left may be 0, and then nothing can be allocated.
+//
+// Panics with ErrInvalidSize as NewTLSF does. It takes less than 1 KiB, and the
+// tables of a TLSF besides from the first time on that there are 31 blocks.
+func NewFew(size, granule int) *Few {
+	if granule < 8 || granule > 64 || granule&(granule-1) != 0 || size < 0 || size/granule > maxGranules {
+		panic(fmt.Errorf("offset: NewFew(%d, %d): %w", size, granule, ErrInvalidSize))
+	}
+	f := &Few{low: granule - 1, size: size &^ (granule - 1)}
+	f.Reset()
+	return f
+}
+
+// Size is the number of offsets managed: a multiple of the granule.
+func (f *Few) Size() int { return f.size }
+
+// Granule is the unit of placement: every block starts at a multiple of it.
+func (f *Few) Granule() int { return f.low + 1 }
+
+// FreeBytes is the number of offsets that are not live. O(1).
+func (f *Few) FreeBytes() int {
+	if f.many {
+		return f.tlsf.FreeBytes()
+	}
+	return f.free
+}
+
+// Fits is the largest size that Allocate would serve now, 0 if none. O(1).
+func (f *Few) Fits() int {
+	if f.many {
+		return f.tlsf.Fits()
+	}
+	return f.fits
+}
+
+// Reset makes everything free again and keeps the tables. O(tables).
+func (f *Few) Reset() {
+	if f.many {
+		f.tlsf.Reset()
+	}
+	f.begin()
+}
+
+// begin is Reset where the TLSF is empty.
+func (f *Few) begin() {
+	f.many, f.n = false, 0
+	f.fits, f.free = f.size, f.size
+	f.runs[0], f.runs[1] = Block{}, Block{f.size, f.size}
+}
+
+// gap is the range between runs i and i+1 that is for issue: whole granules. It
+// may end before it starts.
+func (f *Few) gap(i int) (start, end int) {
+	return (f.runs[i].End + f.low) &^ f.low, f.runs[i+1].Start &^ f.low
+}
+
+// Allocate takes size bytes from the first gap that has them and returns the
+// first offset, a multiple of the granule, or -1 if none has or size is not
+// positive. O(1), as there are few; allocates only when there are many.
+func (f *Few) Allocate(size int) int {
+	if f.many {
+		return f.tlsf.Allocate(size)
+	}
+	if uint(size)-1 >= uint(f.fits) {
+		return -1
+	}
+	for i := 0; ; i++ {
+		if start, end := f.gap(i); end-start >= size {
+			f.take(i, start, size, end-start)
+			return start
+		}
+	}
+}
+
+// AllocateAligned is Allocate with the first offset a multiple of align. It
+// returns -1 also if align is not a power of two. O(1).
+func (f *Few) AllocateAligned(size, align int) int {
+	if f.many {
+		return f.tlsf.AllocateAligned(size, align)
+	}
+	if uint(size)-1 >= uint(f.fits) || align <= 0 || align&(align-1) != 0 {
+		return -1
+	}
+	for i := range f.n + 1 {
+		start, end := f.gap(i)
+		if skip := -start & (align - 1); skip <= end-start && size <= end-start-skip {
+			f.take(i, start+skip, size, end-start)
+			return start + skip
+		}
+	}
+	return -1
+}
+
+// Find returns what Allocate(size) would return and takes nothing. O(1).
+func (f *Few) Find(size int) int {
+	if f.many {
+		return f.tlsf.Find(size)
+	}
+	if uint(size)-1 >= uint(f.fits) {
+		return -1
+	}
+	for i := 0; ; i++ {
+		if start, end := f.gap(i); end-start >= size {
+			return start
+		}
+	}
+}
+
+// take makes [start, start+size), which lies in gap i, live; the gap has room for
+// that many.
+func (f *Few) take(i, start, size, room int) {
+	f.free -= size
+	f.insert(i+1, Block{start, start + size})
+	if room == f.fits {
+		f.measure()
+	}
+	f.count()
+}
+
+// insert makes b run i.
+func (f *Few) insert(i int, b Block) {
+	for j := f.n + 1; j >= i; j-- {
+		f.runs[j+1] = f.runs[j]
+	}
+	f.runs[i] = b
+	f.n++
+}
+
+// measure finds the largest gap.
+func (f *Few) measure() {
+	f.fits = 0
+	for i := range f.n + 1 {
+		start, end := f.gap(i)
+		f.fits = max(f.fits, end-start)
+	}
+}
+
+// count has a TLSF take over where there are many blocks.
+func (f *Few) count() {
+	if f.n == manyRuns {
+		f.handOver()
+	}
+}
+
+// handOver makes the blocks those of the TLSF. First it cuts where two touch: once a
+// granule beside such a place has a hole, the TLSF takes what is left for one block.
+func (f *Few) handOver() {
+	if f.tlsf == nil {
+		f.tlsf = NewTLSF(f.size, f.low+1)
+	}
+	f.many = true
+	f.tlsf.Allocate(f.size)
+	for i := 1; i < f.n; i++ {
+		if f.runs[i].End == f.runs[i+1].Start {
+			f.tlsf.Split(f.runs[i].End)
+		}
+	}
+	for i := range f.n + 1 {
+		if start, end := f.runs[i].End, f.runs[i+1].Start; start < end {
+			if err := f.tlsf.Free(start, end-start); err != nil {
+				panic(fmt.Sprintf("offset: internal error: %v", err))
+			}
+		}
+	}
+}
+
+// Split cuts the live block around at in two: from then on [start, at) and [at,
+// end) are blocks of their own, freed one by one. It reports whether it did;
+// false changes nothing: at is not a multiple of the granule, or not inside a
+// live block, or freed in part. O(1); allocates only when there are many.
+func (f *Few) Split(at int) bool {
+	if f.many {
+		return f.tlsf.Split(at)
+	}
+	if at&f.low != 0 {
+		return false
+	}
+	i := f.find(at)
+	r := f.runs[i]
+	if at <= r.Start || at >= r.End {
+		return false
+	}
+	f.runs[i].Start = at
+	f.insert(i, Block{r.Start, at})
+	f.count()
+	return true
+}
+
+// find is the first run that ends behind at, or the one that ends the array.
+func (f *Few) find(at int) int {
+	i := 1
+	for i <= f.n && f.runs[i].End <= at {
+		i++
+	}
+	return i
+}
+
+// Free gives back [start, start+size): a block, or any part of one in any
+// order. It refuses what TLSF.Free refuses. O(1), as there are few; allocates
+// only when there are many.
+func (f *Few) Free(start, size int) error {
+	if f.many {
+		err := f.tlsf.Free(start, size)
+		if err == nil && f.tlsf.FreeBytes() == f.size {
+			f.begin()
+		}
+		return err
+	}
+	i := f.find(start)
+	r, end := &f.runs[i], start+size
+	if size <= 0 || start < r.Start || size > r.End-start {
+		return f.refuse(i, start, size)
+	}
+	f.free += size
+	switch {
+	case start > r.Start && end < r.End:
+		f.insert(i, Block{r.Start, start})
+		f.runs[i+1].Start = end
+		f.widen(i)
+		f.count()
+	case start > r.Start:
+		r.End = start
+		f.widen(i)
+	case end < r.End:
+		r.Start = end
+		f.widen(i - 1)
+	default:
+		f.n--
+		for j := i; j <= f.n+1; j++ {
+			f.runs[j] = f.runs[j+1]
+		}
+		f.widen(i - 1)
+	}
+	return nil
+}
+
+// widen takes note that gap i has grown.
+func (f *Few) widen(i int) {
+	start, end := f.gap(i)
+	f.fits = max(f.fits, end-start)
+}
+
+// refuse is why [start, start+size), which is not within run i, cannot be freed.
+func (f *Few) refuse(i, start, size int) error {
+	if err := outside(start, size, f.size); err != nil {
+		return err
+	}
+	b := Block{start, start + size}
+	for at := start; ; i++ {
+		if r := f.runs[i]; at < r.Start {
+			return &RangeError{Range: b, Conflict: Block{f.runs[i-1].End, r.Start}, Err: ErrDoubleFree}
+		}
+		if at = f.runs[i].End; at >= b.End {
+			return &RangeError{Range: b, Err: ErrNotOwned}
+		}
+	}
+}
