@@ -4,7 +4,8 @@ package heap
 // slotSize[classOf[(n+15)/16]] bytes. Steps of 16 up to 256, 32 up to 512 and
 // 64 up to 2048 keep the rounding below 16 bytes or an eighth of the request.
 // Above, the sizes are those of which 15 to 8 fill a span, and the spans double
-// with the sizes; above 32 KiB, 7 to 4.
+// with the sizes; above 32 KiB, 7 to 4. Spans of half that have 8 slots or more
+// serve where there is little of a class, or little room.
 const (
 	slotAlign = 16       // bytes: the alignment of every slot
 	maxSmall  = 4096     // bytes: the largest small request
@@ -16,7 +17,7 @@ const (
 	stripClass = classes
 	kinds      = classes + 1 // of spans
 
-	spanShift = 15
+	spanShift = 14
 	spanUnit  = 1 << spanShift // bytes: a span's alignment in the chunk, and its size is a multiple
 	maxSpan   = 256 << 10      // bytes
 )
@@ -25,10 +26,11 @@ var (
 	classOf   [maxSlot/slotAlign + 1]uint8
 	slotSize  [classes]uint32
 	spanBytes [classes]int
+	halfBytes [classes]int // of a smaller span; spanBytes if there is none
 )
 
 func init() {
-	size, span := 0, spanUnit
+	size, span := 0, 32<<10
 	for c := range slotSize {
 		switch {
 		case size < 256:
@@ -47,7 +49,10 @@ func init() {
 			}
 			size = span / (span/size - 1) &^ (align - 1)
 		}
-		slotSize[c], spanBytes[c] = uint32(size), span
+		slotSize[c], spanBytes[c], halfBytes[c] = uint32(size), span, span
+		if span/2/size >= 8 {
+			halfBytes[c] = span / 2
+		}
 	}
 	c := 0
 	for i := range classOf {

@@ -15,7 +15,7 @@
 //	  freed in this shard's spans                 |
 //	  | none, either                              |
 //	--|------------ Heap.mu ----------------------|----------------------------
-//	  a new span: 32 to 256 KiB      place.go     |
+//	  a new span: 16 to 256 KiB      place.go     |
 //	  |                                           |
 //	  +-------------------+-----------------------+
 //	                      |
@@ -64,7 +64,7 @@
 //     maxima holds what fits into each chunk, except for the last one used
 //   - mapped is the sum of the mappings, and nempty counts the chunks in which
 //     nothing is placed
-//   - a span lies in one chunk, at a multiple of 32 KiB, and has one owner, whose
+//   - a span lies in one chunk, at a multiple of 16 KiB, and has one owner, whose
 //     current span it is, or in whose list if it has free slots; empty
 //     spans are at the end of the list, and idle counts their units
 //   - of the slots carved so far, those whose record says free are exactly those

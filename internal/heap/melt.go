@@ -20,7 +20,7 @@ const meltWait = 4096
 // firstWait is how many blocks of class c are placed before its first span: one for
 // each 128 bytes of that. Those may be all there are, and in a heap of a few MiB
 // a span for each class would be half of it.
-func firstWait(c int) int { return spanBytes[c] / 128 }
+func firstWait(c int) int { return halfBytes[c] / 128 }
 
 // direct says whether the next block of class c is to be placed by itself
 // rather than in a slot. Under mu, in a heap that is shared out.

@@ -54,20 +54,49 @@ func (h *Heap) placeBlock(n, align int) ([]byte, error) {
 	return c.mem[off : off+n : off+n], nil
 }
 
-// placeSpan takes a span of class c. Under mu.
+// placeSpan takes a span of the class, a half one while there is little of the
+// class and where no other finds room. Under mu.
 func (h *Heap) placeSpan(class int) (*span, error) {
-	c, off, err := h.take(spanBytes[class], spanUnit)
-	if err != nil {
-		return nil, err
+	bytes, half := spanBytes[class], halfBytes[class]
+	if h.spanned[class] < bytes {
+		bytes = half
 	}
-	sp := h.spare[class]
-	if sp != nil {
-		h.spare[class], sp.next = sp.next, nil
-	} else {
-		sp = newSpan(class)
+	c, off := h.takeMapped(bytes, spanUnit)
+	if c == nil && bytes > half {
+		if c, off = h.takeMapped(half, spanUnit); c != nil {
+			bytes = half
+		}
+	}
+	if c == nil {
+		var err error
+		if c, off, err = h.take(bytes, spanUnit); err != nil {
+			return nil, err
+		}
+	}
+	sp := takeSpare(h.spares(class, bytes))
+	if sp == nil {
+		sp = newSpan(class, bytes)
 	}
 	h.enterSpan(sp, c, off)
 	return sp, nil
+}
+
+// spares is the list of the spans of a class, of so many bytes, that are placed
+// nowhere. Under mu.
+func (h *Heap) spares(class, bytes int) **span {
+	if class != stripClass && bytes < spanBytes[class] {
+		class += kinds
+	}
+	return &h.spare[class]
+}
+
+// takeSpare takes a span from the list; nil if that is empty.
+func takeSpare(list **span) *span {
+	sp := *list
+	if sp != nil {
+		*list, sp.next = sp.next, nil
+	}
+	return sp
 }
 
 // enterSpan makes the live block at off of c the span sp. Under mu.
@@ -89,6 +118,7 @@ func (h *Heap) enterSpan(sp *span, c *chunk, off int) {
 	c.nspans++
 	h.nspans++
 	c.spanned += sp.bytes()
+	h.spanned[sp.class] += sp.bytes()
 }
 
 // removeSpan has nobody find sp any more. Under mu.
@@ -101,6 +131,7 @@ func (h *Heap) removeSpan(sp *span) {
 	sp.chunk.nspans--
 	h.nspans--
 	sp.chunk.spanned -= sp.bytes()
+	h.spanned[sp.class] -= sp.bytes()
 	sp.owner.Store(nil)
 }
 
@@ -111,7 +142,8 @@ func (h *Heap) dropSpans(sp *span) {
 		h.removeSpan(sp)
 		h.giveBack(sp.chunk, sp.off, sp.bytes())
 		sp.chunk, sp.base = nil, nil
-		sp.next, h.spare[sp.class] = h.spare[sp.class], sp
+		list := h.spares(int(sp.class), sp.bytes())
+		sp.next, *list = *list, sp
 		sp = next
 	}
 }

@@ -359,6 +359,9 @@ func (h *Heap) reset() error {
 	h.set.Store(nil)
 	h.hints.forget() // nobody has looked at the shards since the pause
 	h.solo = 0
+	if h.sharing != nil {
+		clear(h.spanned[:])
+	}
 	h.resume()
 	h.dead, h.stuck = append(h.dead, h.stuck...), nil
 	for _, c := range h.chunks {

@@ -2,15 +2,16 @@ package heap
 
 // sharing is what a heap needs besides that is shared out. Under mu.
 type sharing struct {
-	spare  [kinds]*span          // lists of spans that are placed nowhere
-	wait   [classes]uint32       // blocks to place one by one before the next span of a class
-	parted [classes - small]bool // classes that are to be cut from strips, as each shard learns under mu
-	dry    int                   // blocks to place before the next try to find a place for a strip
+	spare   [2 * kinds]*span      // lists of spans that are placed nowhere; half ones last
+	spanned [kinds]int            // bytes of the spans of each class
+	wait    [classes]uint32       // blocks to place one by one before the next span of a class
+	parted  [classes - small]bool // classes that are to be cut from strips, as each shard learns under mu
+	dry     int                   // blocks to place before the next try to find a place for a strip
 }
 
 // shareOut decides whether small blocks come from spans, and prepares for it.
 // A heap with few small blocks places them in its chunks: it may be one of
-// thousands, and spans take 32 KiB for each class.
+// thousands, and spans take 16 KiB for each class.
 func (h *Heap) shareOut() bool {
 	const enough = 1024 // blocks
 	if h.set.Load() != nil {

@@ -69,8 +69,9 @@ type span struct {
 
 	stock uint32 // free slots when the span became the current one, or was carved last
 
-	end, last, most uint32   // of a strip, see there
-	begins          []uint64 // the same
+	end        uint32   // granules of the span
+	last, most uint32   // of a strip, see there
+	begins     []uint64 // the same
 
 	parts atomic.Pointer[parts] // nil until a part of a block was freed
 
@@ -85,9 +86,9 @@ type span struct {
 // the fast path needs no nil check. It has no free slot and never gets one.
 var exhausted = &span{head: noSlot, size: 1}
 
-func newSpan(class int) *span {
+func newSpan(class, bytes int) *span {
 	size := slotSize[class]
-	slots := uint32(spanBytes[class]) / size
+	slots := uint32(bytes) / size
 	return &span{
 		recs:  make([]uint32, slots),
 		bits:  make([]uint32, (slots+31)/32),
@@ -95,6 +96,7 @@ func newSpan(class int) *span {
 		limit: slots * size,
 		magic: uint32((1<<35 + uint64(size) - 1) / uint64(size)),
 		class: uint8(class),
+		end:   uint32(bytes / chunkUnit),
 	}
 }
 
@@ -156,12 +158,7 @@ func (sp *span) trim(i, r, n uint32, local bool) bool {
 }
 
 // bytes is the size of the span.
-func (sp *span) bytes() int {
-	if sp.class == stripClass {
-		return int(sp.end) * chunkUnit
-	}
-	return spanBytes[sp.class]
-}
+func (sp *span) bytes() int { return int(sp.end) * chunkUnit }
 
 // units is the number of places in the span map that the span takes.
 func (sp *span) units() int { return sp.bytes() >> spanShift }

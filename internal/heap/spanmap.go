@@ -24,7 +24,7 @@ type region struct {
 type places [regionSpans]atomic.Pointer[span]
 
 const (
-	regionShift = 24 // 16 MiB
+	regionShift = 23 // 8 MiB
 	regionSpans = 1 << (regionShift - spanShift)
 )
 

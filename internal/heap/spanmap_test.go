@@ -13,7 +13,7 @@ func TestGuessShared(t *testing.T) {
 	var g guesses
 	g.use(noGuess)
 	for i, addr := range far {
-		spans[i] = newSpan(i)
+		spans[i] = newSpan(i, spanBytes[i])
 		m = m.with(addr)
 		g.fit(m)
 		m.place(addr).Store(spans[i])
@@ -101,7 +101,7 @@ func TestGuessWrong(t *testing.T) {
 // TestMapsGrowSeldom: entering a region costs the same whatever there is.
 func TestMapsGrowSeldom(t *testing.T) {
 	m, maps := noSpans, 0
-	sp := newSpan(0)
+	sp := newSpan(0, spanBytes[0])
 	for i := range uintptr(200) {
 		was := m
 		if m = m.with(i << regionShift); m != was {

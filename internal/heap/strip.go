@@ -264,10 +264,8 @@ func (h *Heap) placeStrip() *span {
 	for melted := false; ; melted = true {
 		for size := most; size >= minStrip; size /= 2 {
 			if c, off := h.takeMapped(size, spanUnit); c != nil {
-				sp := h.spare[stripClass]
-				if sp != nil {
-					h.spare[stripClass], sp.next = sp.next, nil
-				} else {
+				sp := takeSpare(h.spares(stripClass, size))
+				if sp == nil {
 					sp = newStrip()
 				}
 				sp.end = uint32(size / chunkUnit)

@@ -61,13 +61,13 @@ func drainIsNoticed(t *testing.T, n, keep int) {
 	for h.ticking.Load() { // the last period is a quiet one
 		pass(tickPeriod / 5)
 	}
-	if n := h.spares(); n > 0 {
+	if n := h.countSpares(); n > 0 {
 		t.Errorf("blocks of %d bytes: %d spans are kept", keep, n)
 	}
 }
 
-// spares is how many spans are placed nowhere.
-func (h *Heap) spares() (n int) {
+// countSpares is how many spans are placed nowhere.
+func (h *Heap) countSpares() (n int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, sp := range h.spare {
@@ -90,13 +90,13 @@ func TestTrimKeepsNoSpans(t *testing.T) {
 		h.mu.Lock()
 		h.reclaim() // also what other Ps have
 		h.mu.Unlock()
-		if h.spares() == 0 {
+		if h.countSpares() == 0 {
 			t.Error("no span was given back")
 		}
 		if err := end(h); err != nil {
 			t.Error(err)
 		}
-		if n := h.spares(); n > 0 {
+		if n := h.countSpares(); n > 0 {
 			t.Errorf("%d spans are kept", n)
 		}
 	}
