@@ -54,15 +54,19 @@ func (h *Heap) placeBlock(n, align int) ([]byte, error) {
 	return c.mem[off : off+n : off+n], nil
 }
 
+// fewBytes is what a heap has mapped as long as one chunk more is much of it: until then
+// half spans fill what is left between others.
+const fewBytes = 16 << 20
+
 // placeSpan takes a span of the class, a half one while there is little of the
-// class and where no other finds room. Under mu.
+// class, and in a heap of few bytes where no other finds room. Under mu.
 func (h *Heap) placeSpan(class int) (*span, error) {
 	bytes, half := spanBytes[class], halfBytes[class]
 	if h.spanned[class] < bytes {
 		bytes = half
 	}
 	c, off := h.takeMapped(bytes, spanUnit)
-	if c == nil && bytes > half {
+	if c == nil && bytes > half && h.mapped < fewBytes {
 		if c, off = h.takeMapped(half, spanUnit); c != nil {
 			bytes = half
 		}
