@@ -37,6 +37,7 @@ func TestFirstSpansAreHalf(t *testing.T) {
 // TestHalfSpansFillTheRest: where no whole span finds room a half one does, before
 // the heap grows.
 func TestHalfSpansFillTheRest(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // one shard
 	const n = 64
 	h := newHeap(256 << 10)
 	for range 1024 + firstWait(class(n)) {
