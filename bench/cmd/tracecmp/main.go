@@ -13,6 +13,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -42,7 +43,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	}
 	files := flags.Args()
 	if len(files) == 0 {
-		files = []string{"testdata/ffmpeg.trace.gz", "testdata/sqlite.trace.gz"}
+		var err error
+		if files, err = filepath.Glob("testdata/*.trace.gz"); err != nil {
+			return err
+		}
 	}
 	names := strings.Split(*impls, ",")
 	for _, name := range names {
