@@ -116,9 +116,6 @@ func (g *guesses) of(addr uintptr) *atomic.Pointer[span] {
 	return (*atomic.Pointer[span])(unsafe.Add(table, addr>>spanShift&mask*unsafe.Sizeof(uintptr(0))))
 }
 
-// guess returns a span that may take addr; exhausted if there is no guess.
-func (g *guesses) guess(addr uintptr) *span { return g.of(addr).Load() }
-
 // entries is the table. Under mu.
 func (g *guesses) entries() []atomic.Pointer[span] {
 	return unsafe.Slice((*atomic.Pointer[span])(g.table), g.mask+1)
