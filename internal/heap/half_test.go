@@ -48,7 +48,7 @@ func TestHalfSpansFillTheRest(t *testing.T) {
 		mustMalloc(t, h, n)
 		got += n
 	}
-	if most := mapped - spanUnit; got < most {
+	if most := mapped - 3*spanUnit/2; got < most { // a chunk may begin between two units
 		t.Errorf("the heap grew with %d bytes of blocks in %d, want %d", got, mapped, most)
 	}
 	mustVerify(t, h)
