@@ -64,10 +64,10 @@ type Buddy struct {
 	more [maxOrders]uint32 // the first of the further free ones, or noStart
 	cut  buddyCut          // the last, if there was no other change since
 
-	pages []*buddyPage
-	parts [][]Block // the live runs of an allocation freed in part, by key
-	spare []uint32  // the keys not in use, whose runs are empty
-	whole [1]Block  // what runs returns for an allocation not in parts
+	pages []*buddyPage // as far as the buddy of the last block may lie, beyond the range
+	parts [][]Block    // the live runs of an allocation freed in part, by key
+	spare []uint32     // the keys not in use, whose runs are empty
+	whole [1]Block     // what runs returns for an allocation not in parts
 }
 
 var _ Allocator = (*Buddy)(nil)
@@ -102,13 +102,13 @@ type buddyPage [pageUnits]buddyUnit
 // up, a power of two. size is rounded down to a multiple of minBlock.
 //
 // Panics with ErrInvalidSize if size is negative or 2^31 units or more, or
-// minBlock is no power of two. O(log size) time; 8 bytes per 1,024 units.
+// minBlock is no power of two. O(log size) time; 8 bytes per 1,024 units, 16 at most.
 func NewBuddy(size, minBlock int) *Buddy {
 	if minBlock <= 0 || minBlock&(minBlock-1) != 0 || size < 0 || size/minBlock > maxGranules {
 		panic(fmt.Errorf("offset: NewBuddy(%d, %d): %w", size, minBlock, ErrInvalidSize))
 	}
 	b := &Buddy{shift: uint(bits.TrailingZeros(uint(minBlock))), units: uint(size / minBlock)}
-	b.pages = make([]*buddyPage, (b.units+pageUnits-1)/pageUnits)
+	b.pages = make([]*buddyPage, b.pageCount())
 	b.Reset()
 	return b
 }
@@ -232,13 +232,21 @@ func (b *Buddy) page(u uint32) *buddyPage {
 	return p
 }
 
-// at says what starts at unit u, which may be the buddy of the last block and lie
-// beyond the range: nothing starts there.
+// at says what starts at unit u. That may be the buddy of the last block, beyond the
+// range, where nothing starts.
 func (b *Buddy) at(u uint32) buddyUnit {
-	if i := uint(u / pageUnits); i < uint(len(b.pages)) && b.pages[i] != nil {
-		return b.pages[i][u%pageUnits]
+	if p := b.pages[u/pageUnits]; p != nil {
+		return p[u%pageUnits]
 	}
 	return buddyUnit{}
+}
+
+// pageCount is the number of pages of a range as large as the next power of two.
+func (b *Buddy) pageCount() uint {
+	if b.units == 0 {
+		return 0
+	}
+	return (1<<bits.Len(b.units-1) + pageUnits - 1) / pageUnits
 }
 
 // push adds the free block u of order k, in front of those there are.

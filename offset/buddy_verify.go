@@ -92,7 +92,7 @@ func (b *Buddy) String() string {
 // Verify checks every invariant of the type's comment; nil if all hold.
 // O(blocks · log Size() + pages).
 func (b *Buddy) Verify() error {
-	if b.shift >= 63 || b.units > maxGranules || uint(len(b.pages)) != (b.units+pageUnits-1)/pageUnits || b.orders>>maxOrders != 0 {
+	if b.shift >= 63 || b.units > maxGranules || uint(len(b.pages)) != b.pageCount() || b.orders>>maxOrders != 0 {
 		return fmt.Errorf("buddy: table of %d pages, orders %#x do not match %d units", len(b.pages), b.orders, b.units)
 	}
 	free, err := b.verifyFree()

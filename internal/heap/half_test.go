@@ -31,6 +31,10 @@ func TestFirstSpansAreHalf(t *testing.T) {
 			had = got
 		}
 		mustVerify(t, h)
+		if err := h.Reset(); err != nil {
+			t.Error(err)
+		}
+		mustVerify(t, h)
 	}
 }
 

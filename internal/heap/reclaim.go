@@ -354,10 +354,11 @@ func (h *Heap) reset() error {
 				h.raced += s.raced
 			}
 		}
+		h.hints.forget() // nobody notes a shard since the pause
+		h.guess.forget()
 	}
 	h.freed = h.malloced
 	h.set.Store(nil)
-	h.hints.forget() // nobody has looked at the shards since the pause
 	h.solo = 0
 	if h.sharing != nil {
 		clear(h.spanned[:])
@@ -372,7 +373,6 @@ func (h *Heap) reset() error {
 	h.chunks, h.fits, h.last, h.lent = nil, tourney{}, nil, nil
 	h.mapped, h.nchunks, h.nempty, h.nspans, h.low, h.high = 0, 0, 0, 0, 0, 0
 	h.spans.Store(noSpans)
-	h.guess.forget()
 	h.table.Store(&noChunks)
 	return err
 }

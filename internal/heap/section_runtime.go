@@ -89,12 +89,15 @@ type hints [32]unsafe.Pointer
 func (h *hints) of(m unsafe.Pointer) *unsafe.Pointer { return &h[uintptr(m)>>11%uintptr(len(h))] }
 
 // forget leaves no hint, and no pointer to a shard, either. Under mu, while the heap is
-// paused or has no shards.
-func (h *hints) forget() {
+// paused or has no shards: then it does not matter when a section sees that.
+func (h *hints) forget() { *h = noHints }
+
+var noHints = func() (h hints) {
 	for i := range h {
-		atomic.StorePointer(&h[i], unsafe.Pointer(noShard))
+		h[i] = unsafe.Pointer(noShard)
 	}
-}
+	return h
+}()
 
 // note has sections on this thread find s by a hint. While pinned to its P.
 func (h *Heap) note(s *shard) {

@@ -121,15 +121,10 @@ func TestSectionPaused(t *testing.T) {
 	h.resume()
 	look("resumed", s, s)
 	h.note(s)
-	if err := h.reset(); err != nil {
-		t.Error(err)
-	}
-	look("reset", noShard, noShard)
-	h.note(s)
-	h.pause()
 	if err := h.reset(); err != nil || *h.hints.of(here()) != unsafe.Pointer(noShard) {
 		t.Errorf("a hint holds a shard that is gone, %v", err)
 	}
+	look("reset", noShard, noShard)
 }
 
 // TestSectionLost: without the place of the P everything works, by pinning.

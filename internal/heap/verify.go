@@ -58,6 +58,15 @@ func (h *Heap) verify() error {
 		return fmt.Errorf("heap: %d bytes, %d chunks, %d empty, %d spans, counted %d, %d, %d and %d",
 			mapped, chunks, empty, len(spans), h.mapped, h.nchunks, h.nempty, h.nspans)
 	}
+	if h.sharing != nil {
+		var spanned [kinds]int
+		for sp := range spans {
+			spanned[sp.class] += sp.bytes()
+		}
+		if spanned != h.spanned {
+			return fmt.Errorf("heap: the spans of each class have %v bytes, counted %v", spanned, h.spanned)
+		}
+	}
 	for i := range h.fits.leaves() {
 		if i > 0 && h.fits.node[i] != max(h.fits.node[2*i], h.fits.node[2*i+1]) {
 			return fmt.Errorf("heap: tourney node %d is not the larger of its children", i)
