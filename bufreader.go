@@ -59,8 +59,8 @@ var readerMemory = sync.OnceValue(func() *ScalableMemoryAllocator {
 // A reader without unread bytes or views that are in use, whose blocks nobody shares,
 // holds at most one block. On a *net.TCPConn or *net.UnixConn under Unix it holds none
 // while it waits for data: an idle connection costs no buffer. On other sources the
-// block must be there before the wait begins. If the source panics, the blocks are given back and the
-// panic goes on.
+// block must be there before the wait begins. If the source panics, the blocks are
+// given back and the panic goes on.
 //
 // The source is given room for an eighth of BufLen or more with each read, unless
 // that completes a contiguous result (Peek, Next, ReadBytes) which takes up the

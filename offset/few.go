@@ -110,13 +110,22 @@ func (f *Few) Allocate(size int) int {
 	if f.many {
 		return f.tlsf.Allocate(size)
 	}
-	if uint(size)-1 >= uint(f.fits) {
-		return -1
+	i, start, end := f.first(size)
+	if start >= 0 {
+		f.take(i, start, size, end-start)
 	}
-	for i := 0; ; i++ {
-		if start, end := f.gap(i); end-start >= size {
-			f.take(i, start, size, end-start)
-			return start
+	return start
+}
+
+// first is the first gap that has size bytes for issue, from start to end; start is -1
+// if none has.
+func (f *Few) first(size int) (i, start, end int) {
+	if uint(size)-1 >= uint(f.fits) {
+		return 0, -1, 0
+	}
+	for i = 0; ; i++ {
+		if start, end = f.gap(i); end-start >= size {
+			return i, start, end
 		}
 	}
 }
@@ -145,14 +154,8 @@ func (f *Few) Find(size int) int {
 	if f.many {
 		return f.tlsf.Find(size)
 	}
-	if uint(size)-1 >= uint(f.fits) {
-		return -1
-	}
-	for i := 0; ; i++ {
-		if start, end := f.gap(i); end-start >= size {
-			return start
-		}
-	}
+	_, start, _ := f.first(size)
+	return start
 }
 
 // take makes [start, start+size), which lies in gap i, live; the gap has room for

@@ -139,17 +139,16 @@ func (g *guesses) fit(m *spanMap) {
 	if uintptr(n) <= g.mask+1 {
 		return
 	}
-	table := newGuesses(n)
+	g.use(newGuesses(n))
 	for i := range m.regions {
-		p := m.regions[i].places.Load()
+		r := &m.regions[i]
+		p := r.places.Load()
 		for j := 0; p != nil && j < regionSpans; j++ {
 			if sp := p[j].Load(); sp != nil {
-				at := m.regions[i].number<<(regionShift-spanShift) + uintptr(j)
-				table[at%uintptr(n)].Store(sp)
+				g.put(r.number<<regionShift+uintptr(j)<<spanShift, sp)
 			}
 		}
 	}
-	g.use(table)
 }
 
 func (g *guesses) use(table []atomic.Pointer[span]) {

@@ -47,6 +47,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		if files, err = filepath.Glob("testdata/*.trace.gz"); err != nil {
 			return err
 		}
+		if len(files) == 0 {
+			return errors.New("no FILE, and no testdata/*.trace.gz here")
+		}
 	}
 	names := strings.Split(*impls, ",")
 	for _, name := range names {
