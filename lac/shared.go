@@ -23,19 +23,13 @@ const (
 	cacheLine   = 64
 )
 
-// slot is the window of one stack block. It is handed out from its end, which
-// takes one load less than from its start.
+// slot is the window of one stack block, filed under it. The fields of a window, and
+// none inside another, are what the inliner has room for in elsewhere.
 type slot struct {
-	filed
-	_ [cacheLine - 4*unsafe.Sizeof(uintptr(0))]byte
-}
-
-// filed is what a slot holds.
-type filed struct {
-	key  uintptr        // stack block, 0 when free; written once, under the core's lock
-	base unsafe.Pointer // of the window
-	left uintptr        // how many bytes at base are free, all of them zero
-	size uintptr        // of the window, in bytes
+	key      uintptr // stack block, 0 when free; written once, under the core's lock
+	base     unsafe.Pointer
+	off, end uintptr
+	_        [cacheLine - 4*unsafe.Sizeof(uintptr(0))]byte
 }
 
 // table files windows by stack block. Slots are claimed under the core's lock
@@ -72,9 +66,9 @@ func (t *table) find(block uintptr) *slot {
 //
 //go:nosplit
 func (s *slot) fill(w window, n uintptr) unsafe.Pointer {
-	s.base, s.left, s.size = w.base, w.end-n, w.end
+	s.base, s.off, s.end = w.base, n, w.end
 	// Safety: as in alloc.
-	return unsafe.Add(s.base, s.left)
+	return s.base
 }
 
 // elsewhere serves alloc when the window of the handle could not: from that of the
@@ -95,10 +89,10 @@ func elsewhere(ac *Allocator, n uintptr, slow slowFunc) unsafe.Pointer {
 	if ac != nil && ac.table != nil {
 		block := uintptr(unsafe.Pointer(new([0]byte))) >> stackBlockShift
 		s := &ac.table.slots[block%tableSlots]
-		if f := s.filed; f.key == block && f.left >= n {
-			s.left -= n
+		if base, off := s.base, s.off; s.key == block && off+n <= s.end {
+			s.off += n
 			// Safety: as in alloc.
-			return unsafe.Add(f.base, f.left-n)
+			return unsafe.Add(base, off)
 		}
 	}
 	return slow(ac)
@@ -117,12 +111,12 @@ func (c *core) allocShared(t *table, n uintptr) unsafe.Pointer {
 	block := uintptr(unsafe.Pointer(&mark)) >> stackBlockShift
 	s := t.find(block)
 	if s != nil && s.key == block {
-		if s.left >= n {
-			s.left -= n
+		if s.off+n <= s.end {
+			s.off += n
 			// Safety: as in alloc.
-			return unsafe.Add(s.base, s.left)
+			return unsafe.Add(s.base, s.off-n)
 		}
-		g, last = c.grow(g, s.size), s.base
+		g, last = c.grow(g, s.end), s.base
 	}
 	if s == nil || n > max(g, c.granule())/4 {
 		return c.takeShared(n)
@@ -134,14 +128,14 @@ func (c *core) allocShared(t *table, n uintptr) unsafe.Pointer {
 	// The stack may have moved until here, and another goroutine may have got the
 	// slot, or this one have another with room. Nothing from the block to fill moves it again.
 	block = uintptr(unsafe.Pointer(&mark)) >> stackBlockShift
-	if s = t.find(block); s != nil && s.key == block && s.left < n {
+	if s = t.find(block); s != nil && s.key == block && s.end-s.off < n {
 		return s.fill(w, n)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	// As above.
 	block = uintptr(unsafe.Pointer(&mark)) >> stackBlockShift
-	if s = t.find(block); s == nil || s.left >= n {
+	if s = t.find(block); s == nil || s.end-s.off >= n {
 		return c.shorten(w, n)
 	}
 	p := s.fill(w, n)
