@@ -40,9 +40,9 @@ var readerMemory = sync.OnceValue(func() *ScalableMemoryAllocator {
 // A view (ReadRange, ReadBytes, Peek, Next, ReadSlice, ReadUntil) is valid until
 // the next call that reads, peeks or skips, and until Recycle or Reset; with
 // HoldViews it is valid until Release. Its holder may write to it, up to its
-// length; append copies. What must live
-// longer is read with ReadShared: valid until its last Release. Strings,
-// numbers and headers are copies, owned by the caller.
+// length; append copies. What must live longer is read with ReadShared: valid
+// until its last Release. Strings, numbers and headers are copies, owned by the
+// caller.
 //
 // # All or nothing
 //

@@ -51,9 +51,10 @@ type LeakError = guard.LeakError
 //   - A borrow ends with the next allocation, visibly.
 //
 // Reports go to WithMisuse, or else, the first 20 of a process, to standard
-// error. Blocks are aligned to 16 bytes on every placement; red zones and quarantine take memory, and are given
-// up before a request fails for the lack of it. An operation takes about a
-// microsecond, most of it for the stack, and all of them share a lock.
+// error. Blocks are aligned to 16 bytes on every placement; red zones and
+// quarantine take memory, and are given up before a request fails for the lack of
+// it. An operation takes about a microsecond, most of it for the stack, and all of
+// them share a lock.
 //
 // The build tag gomem_debug turns this on for every allocator, but for guard
 // pages and the error of Close.
@@ -90,13 +91,12 @@ type SampleOptions = heap.Sample
 // for. There is at most one sample in 20 ms, which bounds the cost to less than
 // 1 % of a processor. The slots take 2 MiB of address space, which counts as
 // mapped, the memory of the blocks in them, and two pages each when they are
-// empty. When the system, or
-// WithMaxBytes, refuses the mapping, the guard is off from then on and Stats
-// counts it.
+// empty. When the system, or WithMaxBytes, refuses the mapping, the guard is off
+// from then on and Stats counts it.
 //
 // Reports go to WithMisuse, or else, the first 20 of a process, to standard
-// error; damage is reported once for each block. WithDebug includes all of this, and takes its place; what the
-// tag gomem_debug turns on gives way.
+// error; damage is reported once for each block. WithDebug includes all of this,
+// and takes its place; what the tag gomem_debug turns on gives way.
 func WithSampledGuard(o SampleOptions) Option {
 	return func(s *settings) {
 		s.Sample = &o

@@ -1,7 +1,6 @@
 // Moving allocates from one handle in many goroutines, whose stacks grow and shrink
-// all the time, for a few seconds, and from one of their own each. It fails if one object
-// is handed out twice. A test
-// compiles it otherwise than package lac.
+// all the time, for a few seconds, and from one of their own each. It fails if one
+// object is handed out twice. A test compiles it otherwise than package lac.
 package main
 
 import (
