@@ -15,7 +15,9 @@ import (
 // is freed in parts is written as freed with its last byte, and until then as
 // live at its full length, also after FreeRest. What is refused or fails is not
 // in it, nor is what is borrowed; alignment is not either. Recycle frees all
-// that is live.
+// that is live. A block of 2 GiB or more is written as a byte less than that, and the
+// first one up to 95 bytes larger if its size would make the file look like text or
+// gzip.
 //
 // Writes are buffered: Close writes out the rest and returns the first error of
 // w, after which nothing more was written. An allocator that is not closed

@@ -111,9 +111,13 @@ func (r *Recorder) add(start, size uintptr) {
 		return
 	}
 	r.keep(recorded{start, start + size, r.next})
+	op := uint32(min(size, FreeBit-1))
+	if r.next == 0 {
+		op = opening(op)
+	}
 	r.largest = max(r.largest, size)
 	r.next++
-	r.write(uint32(min(size, FreeBit-1)))
+	r.write(op)
 }
 
 func (r *Recorder) keep(b recorded) {

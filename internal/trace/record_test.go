@@ -55,6 +55,39 @@ func TestRecorderWritesWhatADecoderReads(t *testing.T) {
 	}
 }
 
+// The first word of a recording is not taken for text or for gzip, whatever it is.
+func TestRecorderBeginsLikeNothingElse(t *testing.T) {
+	for _, c := range []struct{ size, want uintptr }{
+		{0x8b1f, 0x8b1f}, {0x7f8b1f, 0x7f8b1f}, // begin with the first two bytes of gzip
+		{0x088b1f, 0x088b20}, {0x1f088b1f, 0x1f088b20}, {0x20088b1f, 0x20088b1f},
+		{0x0a0a0a0a, 0x0a0a0a0b}, {0x20202020, 0x2020207f}, {0x7e7e7e7e, 0x7e7e7e7f},
+	} {
+		var out bytes.Buffer
+		r := NewRecorder(&out)
+		r.add(1<<20, c.size)
+		r.add(1, 0x088b1f)
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+		got, err := Decode(bytes.NewReader(out.Bytes()), Limits{})
+		if err != nil {
+			t.Errorf("%#x: %v", c.size, err)
+			continue
+		}
+		if want := []uint32{uint32(c.want), 0x088b1f}; !slices.Equal(got.Sizes, want) {
+			t.Errorf("%#x: recorded %#x, want %#x", c.size, got.Sizes, want)
+		}
+		got.Sizes, got.Ops[0] = nil, uint32(c.size)
+		var again bytes.Buffer
+		if err := got.EncodeBinary(&again); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(again.Bytes(), out.Bytes()) {
+			t.Errorf("%#x: encoded % x, want % x", c.size, again.Bytes(), out.Bytes())
+		}
+	}
+}
+
 // What was freed of a block is the place of others before the rest of it goes.
 func TestRecorderTellsBlocksInTheRoomOfOthers(t *testing.T) {
 	var out bytes.Buffer

@@ -19,7 +19,9 @@
 //
 // A stream whose first four bytes are all printable ASCII or white space is
 // taken for text (read as binary they would be one allocation of at least
-// 144 MiB). Either form may be compressed with gzip.
+// 144 MiB). Either form may be compressed with gzip, whose first four bytes would be
+// one of 560,927 bytes, or of that and a multiple of 16 MiB. What this package
+// writes begins with neither: see [opening].
 package trace
 
 import (
