@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/gomem-go/gomem/backing"
+	"github.com/gomem-go/gomem/offset"
 )
 
 func TestG01AppendStaysWithinItsBlock(t *testing.T) {
@@ -330,21 +331,52 @@ func TestG37Alignment(t *testing.T) {
 	})
 }
 
-// The chunks that are full cost nothing: growth is found in O(log chunks), and
-// the source is asked once for each chunk.
+// The chunks that are full cost nothing: an allocation and a free ask no more of
+// the placements for 250 chunks than for ten.
 func TestG38ManyChunks(t *testing.T) {
 	plainOnly(t)
 	eachKind(t, func(t *testing.T, k kind) {
-		src := backing.NewFaulty(backing.Heap())
-		a := k.make(t, WithBacking(src))
-		s := newShadow(t, a, 38)
-		for a.Stats().Chunks < 40 {
-			s.malloc(200000)
+		asked := 0
+		a := k.make(t, func(s *settings) {
+			place, few := s.Placement, s.Few
+			s.Placement = func(size int) offset.Allocator { return counted{place(size), &asked} }
+			if few != nil {
+				s.Few = func(size int) offset.Allocator { return counted{few(size), &asked} }
+			}
+		})
+		for _, chunks := range []int{10, 250} {
+			for a.Stats().Chunks < chunks {
+				if a.Malloc(300_000) == nil {
+					t.Fatal("no room")
+				}
+			}
+			for _, n := range []int{4000, 200_000, 300_000} {
+				a.Free(a.Malloc(n)) // which may need a chunk
+				asked = 0
+				for range 100 {
+					a.Free(a.Malloc(n))
+				}
+				if most := 100 * 8; asked > most {
+					t.Errorf("%d chunks, %d bytes: the placements were asked %d times in 100 pairs, want %d at most", chunks, n, asked, most)
+				}
+			}
 		}
-		s.run(500)
-		if maps, chunks := src.Calls(backing.OpMap), a.Stats().Chunks; maps > chunks+2 {
-			t.Errorf("%d mappings made for %d chunks", maps, chunks)
-		}
-		s.drain()
 	})
+}
+
+// counted counts what a placement is asked.
+type counted struct {
+	offset.Allocator
+	asked *int
+}
+
+func (c counted) Allocate(size int) int      { *c.asked++; return c.Allocator.Allocate(size) }
+func (c counted) Find(size int) int          { *c.asked++; return c.Allocator.Find(size) }
+func (c counted) Free(start, size int) error { *c.asked++; return c.Allocator.Free(start, size) }
+func (c counted) Fits() int                  { *c.asked++; return c.Allocator.Fits() }
+func (c counted) FreeBytes() int             { *c.asked++; return c.Allocator.FreeBytes() }
+
+func (c counted) AllocateAligned(size, align int) int {
+	*c.asked++
+	return c.Allocator.AllocateAligned(size, align)
 }
