@@ -78,7 +78,7 @@ func (b *BufReader) untilFrom(op string, delim byte, at *spot, limit int) (int, 
 	for {
 		n := b.index(delim, at) + 1
 		if n > limit || n == 0 && b.Buffered() >= limit {
-			return 0, &LimitError{Op: op, Limit: "MaxLineBytes", Max: limit, Size: max(n, b.Buffered())}
+			return 0, &LimitError{Op: op, Limit: "MaxLineBytes", Max: limit, Size: max(n, b.Buffered(), limit+1)}
 		}
 		if n > 0 {
 			return n, nil

@@ -294,7 +294,7 @@ func TestMonibucaLimits(t *testing.T) {
 		_, err := b.ReadLine()
 		expectRead(t, "ReadLine", nil, err, nil, ErrTooLong)
 		limit, ok := errors.AsType[*LimitError](err)
-		if !ok || limit.Limit != "MaxLineBytes" || limit.Max != DefaultMaxLineBytes {
+		if !ok || limit.Limit != "MaxLineBytes" || limit.Max != DefaultMaxLineBytes || limit.Size <= limit.Max {
 			t.Errorf("the error is %#v", err)
 		}
 		if n := taken(b); n > DefaultMaxLineBytes+2*DefaultBufLen {
