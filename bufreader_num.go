@@ -36,9 +36,10 @@ func (b *BufReader) readByteSlow() (byte, error) {
 	return c, nil
 }
 
-// UnreadByte makes the last byte read unread again. It works once after any call
-// that consumed bytes, unless they were a block or more and went straight to the
-// caller's memory, and further as long as they lie in the same block.
+// UnreadByte makes the last byte read unread again. It works once after any call but
+// WriteTo that consumed bytes and did not fail, unless they were a block or more and
+// went straight to the caller's memory, and further as long as they lie in the same
+// block.
 //
 // The error is [ErrInvalidUnread] when there is no such byte. O(1).
 func (b *BufReader) UnreadByte() error {

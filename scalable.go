@@ -60,7 +60,7 @@ const defaultChunk = 64 << 10
 
 // Malloc returns n bytes, owned until freed, with cap == len. They are not
 // zeroed: they hold what their last user left. Aligned to 16 bytes, or as the
-// placement says.
+// placement says; those of a nil allocator as the Go heap has them.
 //
 // nil if n is negative, memory is exhausted, the limit is reached or the
 // allocator is closed; TryMalloc tells which. An empty slice that needs no Free
@@ -165,9 +165,10 @@ func (a *ScalableMemoryAllocator) Recycle() {
 	}
 }
 
-// Close gives back all memory, live or not. Every later call but Stats fails
-// with ErrClosed, or false. It returns what the backing says, and if that did not take
-// everything back another Close tries again. Otherwise that is ErrClosed, too.
+// Close gives back all memory, live or not. From then on no byte is handed out, which
+// TryMalloc answers with ErrClosed, and none is taken back: Free returns false. It
+// returns what the backing says, and if that did not take everything back another Close
+// tries again. Otherwise that is ErrClosed, too.
 func (a *ScalableMemoryAllocator) Close() error {
 	if a == nil {
 		return nil
