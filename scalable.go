@@ -20,11 +20,17 @@ import (
 // Memory is owned from Malloc to Free. Free takes a block or any part of one,
 // in any order, to the byte. A free of what is not live is refused: Free
 // returns false, nothing changes, the event is counted and reported to
-// [WithMisuse]. The end of a block of up to 32 KiB that is cut off before the next
+// [WithMisuse]. The end of a block of 4 to 32 KiB that is cut off before the next
 // one is allocated is reusable at once, as is any part of a larger block, except
-// for less than 64 bytes at each end of the range. Other parts of a block are
-// reusable when its last byte is freed; of one above 4 KiB also before the
-// allocator grows, if little is left of it and of those beside it.
+// for less than 64 bytes at each end of the range. Other parts of a block, and the
+// end of one up to 4 KiB, are reusable when its last byte is freed; of one above
+// 4 KiB also before the allocator grows, if little is left of it and of those beside
+// it. With the other placements every part is reusable at once, by TLSF in granules
+// of 16 bytes.
+//
+// A block above 256 KiB for which there is no room gets a chunk of its own. What is cut
+// off there serves smaller blocks, but no second one of that size: a program that reads
+// into such blocks and keeps little of each maps far more than it keeps.
 //
 // A nil *ScalableMemoryAllocator is valid: it allocates from the Go heap and
 // frees nothing. The zero value is not: [NewScalableMemoryAllocator] makes one, and
