@@ -135,9 +135,11 @@ func NewBufReaderWithBufLen(r io.Reader, bufLen int) *BufReader {
 }
 
 // NewBufReaderChan makes a reader over the packets sent to feed. They become the
-// blocks: nothing is copied unless a contiguous result spans packets. The sender
-// gives a packet away with the send. A closed channel is the end of the stream;
-// an empty packet is none.
+// blocks: nothing is copied unless a contiguous result spans packets, or packets of
+// at most 512 bytes wait behind others, which are put together in blocks of 2 KiB, so
+// that a peer that sends single bytes does not make each of them cost a block. The
+// sender gives a packet away with the send. A closed channel is the end of the
+// stream; an empty packet is none.
 //
 // Recycle closes feed. O(1).
 func NewBufReaderChan(feed chan []byte) *BufReader {

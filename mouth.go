@@ -5,6 +5,16 @@ import (
 	"net"
 )
 
+const (
+	// smallPacket is the largest packet that is copied if it waits behind others: what
+	// keeps a block of its own costs the header of a block and a place in the queue,
+	// hundreds of times a packet of a few bytes.
+	smallPacket = 512
+	// gatherLen is the size of the blocks that small packets are copied into. Each is
+	// filled, but for less than smallPacket, or followed by a packet that is larger.
+	gatherLen = 2 << 10
+)
+
 // feeder is a source that hands over packets instead of filling a block.
 type feeder interface {
 	next() (net.Buffers, error) // waits; the list is valid until the next call
@@ -74,7 +84,8 @@ func (b *BufReader) morePackets() error {
 	}
 }
 
-// addPackets makes each packet that is not empty a block, and reports if any was.
+// addPackets makes each packet a block, but for empty ones and for small ones that
+// wait behind others, and reports if any was not empty.
 func (b *BufReader) addPackets(list net.Buffers) bool {
 	added := false
 	for _, p := range list {
@@ -83,13 +94,29 @@ func (b *BufReader) addPackets(list net.Buffers) bool {
 		}
 		added = true
 		b.total += int64(len(p))
-		blk := newBlock(p[:len(p):len(p)], nil, b.shares)
-		if b.front == nil {
-			b.front, b.buf, b.w = blk, blk.mem, len(p)
-			continue
+		switch p = p[:len(p):len(p)]; {
+		case b.front == nil:
+			b.front, b.buf, b.w = newBlock(p, nil, b.shares), p, len(p)
+		case len(p) > smallPacket || !b.gather(p):
+			b.queue.push(segment{blk: newBlock(p, nil, b.shares), w: len(p)})
+			b.queued += len(p)
 		}
-		b.queue.push(segment{blk: blk, w: len(p)})
-		b.queued += len(p)
 	}
 	return added
+}
+
+// gather copies a small packet behind others in the last block of the queue, if that
+// has room, or into one that is made to have it. False means that there is no memory.
+func (b *BufReader) gather(p []byte) bool {
+	if b.queue.empty() || len(b.queue.last().blk.mem)-b.queue.last().w < len(p) {
+		mem := b.Allocator.Malloc(gatherLen)
+		if mem == nil {
+			return false
+		}
+		b.queue.push(segment{blk: newBlock(mem, b.Allocator, b.shares)})
+	}
+	last := b.queue.last()
+	last.w += copy(last.blk.mem[last.w:], p)
+	b.queued += len(p)
+	return true
 }
