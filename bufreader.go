@@ -85,7 +85,10 @@ type BufReader struct {
 
 	// HoldViews makes views valid until Release instead of until the next read,
 	// the contract of bufiox.Reader. Set it before reading. Until Release all blocks
-	// that were read are then held, also those of which no view was asked for.
+	// that were read are then held, but for those that a single call read which gives
+	// no view of them: Skip, Discard, WriteTo, ReadNto, ReadBinary, ReadString,
+	// ReadLine, and a ReadRange beyond MaxFrameBytes. Whoever reads by small calls
+	// without views, as ReadByte, still calls Release now and then.
 	HoldViews bool
 
 	buf     []byte // memory of the front block; buf[r:w] is unread
@@ -247,6 +250,42 @@ func (b *BufReader) dropHeld() {
 		b.held[i] = heldBlock{}
 	}
 	b.held = b.held[:0]
+}
+
+// sight is where a call begins that gives no view beyond its end.
+type sight struct {
+	front *sharedBlock
+	held  int
+}
+
+// sight marks what views may be of: the front and what is held. There are none of the
+// queue, for a block gets there without having been read, or by merge, which looks
+// at it alone.
+func (b *BufReader) sight() sight { return sight{b.front, len(b.held)} }
+
+// unseen lets go of the blocks that were read out since, without a view of them.
+//
+// A block that came later than the one that was the front has another header, as that
+// is held by then, and is not in use elsewhere; or it is held for longer than needed.
+func (b *BufReader) unseen(since sight) {
+	if len(b.held) > since.held {
+		b.dropUnseen(since)
+	}
+}
+
+func (b *BufReader) dropUnseen(since sight) {
+	n := since.held
+	for i := n; i < len(b.held); i++ {
+		h := b.held[i]
+		b.held[i] = heldBlock{}
+		if h.blk == since.front {
+			b.held[n] = h
+			n++
+		} else {
+			h.blk.leave(h.used)
+		}
+	}
+	b.held = b.held[:n]
 }
 
 func limitOf(field, preset int) int {

@@ -328,7 +328,7 @@ func (b *BufReader) merge(n int) error {
 	if err != nil {
 		return err
 	}
-	at := 0
+	at, since := 0, b.sight()
 	for at < n {
 		if b.r == b.w {
 			b.popFront()
@@ -343,6 +343,7 @@ func (b *BufReader) merge(n int) error {
 	} else {
 		b.retireFront()
 	}
+	b.unseen(since)
 	b.front, b.buf, b.r, b.w = newBlock(mem, b.Allocator, b.shares), mem, 0, n
 	return nil
 }

@@ -123,9 +123,11 @@ func (b *BufReader) fillRest(p []byte) (int, error) {
 
 // copyOut consumes len(p) bytes, all present.
 func (b *BufReader) copyOut(p []byte) {
+	since := b.sight()
 	for _, v := range b.take(len(p)) {
 		p = p[copy(p, v):]
 	}
+	b.unseen(since)
 }
 
 // putBack makes p unread again, in an empty reader. What the allocator has no room
@@ -180,8 +182,9 @@ func (b *BufReader) discard(n int) (int, error) {
 		return 0, ErrInvalidSize
 	}
 	defer b.guard()
-	left := n
+	left, since := n, b.sight()
 	for b.settle(); left > b.w-b.r; b.settle() {
+		b.unseen(since)
 		left -= b.w - b.r
 		b.r = b.w
 		if b.queued == 0 {
@@ -203,8 +206,9 @@ func (b *BufReader) discard(n int) (int, error) {
 func (b *BufReader) WriteTo(w io.Writer) (int64, error) {
 	defer b.guard()
 	var total int64
-	for {
+	for since := b.sight(); ; {
 		b.settle()
+		b.unseen(since)
 		for b.r < b.w {
 			n, err := writeAll(w, b.buf[b.r:b.w])
 			b.r += n

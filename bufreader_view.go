@@ -134,8 +134,10 @@ func (b *BufReader) rangeSlow(n int, yield func([]byte)) error {
 // stream passes n bytes to yield through one block.
 func (b *BufReader) stream(n int, yield func([]byte)) error {
 	defer b.guard()
+	since := b.sight()
 	for left := n; left > 0; {
 		b.settle()
+		b.unseen(since)
 		if b.r == b.w {
 			if err := b.more(); err != nil {
 				return truncated(err, n-left)
@@ -249,7 +251,10 @@ func (b *BufReader) ReadString(n int) (string, error) {
 	if err := b.want("ReadString", n); err != nil {
 		return "", err
 	}
-	return joined(b.take(n), n), nil
+	since := b.sight()
+	s := joined(b.take(n), n)
+	b.unseen(since)
+	return s, nil
 }
 
 // joined copies n bytes of views into a string.

@@ -1,0 +1,60 @@
+package gomem
+
+import (
+	"bytes"
+	"io"
+	"testing"
+)
+
+// TestHoldsWhatIsSeen: with HoldViews a call that gives no view of a block does not
+// keep it until Release, and what was seen before stays as it was.
+func TestHoldsWhatIsSeen(t *testing.T) {
+	const blockLen, n = 1000, 100_000
+	sent := noise(3 * n)
+	for name, row := range map[string]struct {
+		read func(b *BufReader) error
+		most int64 // bytes held behind what was there before
+	}{
+		"Skip":       {func(b *BufReader) error { return b.Skip(n) }, 0},
+		"ReadNto":    {func(b *BufReader) error { return b.ReadNto(n, make([]byte, n)) }, 0},
+		"ReadBinary": {func(b *BufReader) error { _, err := b.ReadBinary(make([]byte, blockLen-1)); return err }, 0},
+		"ReadString": {func(b *BufReader) error { _, err := b.ReadString(n); return err }, 0},
+		"ReadLine":   {func(b *BufReader) error { _, err := b.ReadLine(); return err }, 0},
+		"WriteTo":    {func(b *BufReader) error { _, err := io.Copy(io.Discard, b); return err }, 0},
+		"Next":       {func(b *BufReader) error { _, err := b.Next(n); return err }, n},
+		"ReadRange": {func(b *BufReader) error {
+			b.MaxFrameBytes = 10
+			return b.ReadRange(n, func([]byte) {})
+		}, 0},
+	} {
+		data := bytes.Clone(sent)
+		for i := range data { // one line, but for its end
+			if data[i] == '\n' {
+				data[i] = 'x'
+			}
+		}
+		data[n] = '\n'
+		b := newTestReader(t, &chunked{data: data, sizes: []byte{200, 7, 90}, err: io.EOF}, blockLen)
+		b.HoldViews, b.MaxLineBytes = true, -1
+		var views [][]byte
+		for range 5 { // a part of a block each, and two that span blocks
+			for _, size := range []int{300, 1500} {
+				p, err := b.Next(size)
+				if err != nil {
+					t.Fatal(err)
+				}
+				views = append(views, p)
+			}
+		}
+		seen, before := b.ReadLen(), taken(b)
+		if err := row.read(b); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if got, most := taken(b)-before, row.most+2*blockLen; got > most {
+			t.Errorf("%s holds %d bytes, want at most %d", name, got, most)
+		}
+		if !bytes.Equal(bytes.Join(views, nil), data[:seen]) {
+			t.Errorf("%s: a view changed", name)
+		}
+	}
+}
