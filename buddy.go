@@ -41,16 +41,24 @@ var (
 // takes a few KiB, plus 12 KiB for each MiB of offsets that was ever in use.
 // The placement is offset.Buddy.
 //
-// Any goroutine may call any method.
+// Any goroutine may call any method. The zero value is a buddy that is all free.
 type Buddy struct {
 	mu     sync.Mutex
-	place  *offset.Buddy
-	pooled bool // in the list of buddies; guarded by its lock
+	place  *offset.Buddy // nil before the first use; guarded by mu
+	pooled bool          // in the list of buddies; guarded by its lock
 }
 
 // NewBuddy returns a buddy of BuddySize bytes, all free.
 func NewBuddy() *Buddy {
 	return &Buddy{place: offset.NewBuddy(buddyGranules, 1)}
+}
+
+// placement is the placement of b, whose lock is held.
+func (b *Buddy) placement() *offset.Buddy {
+	if b.place == nil {
+		b.place = offset.NewBuddy(buddyGranules, 1)
+	}
+	return b.place
 }
 
 // Alloc takes a block of at least size granules, rounded up to a power of two,
@@ -67,7 +75,7 @@ func (b *Buddy) Alloc(size int) (offset int, err error) {
 		return 0, errBuddyTooLarge
 	}
 	b.mu.Lock()
-	offset = b.place.Allocate(size)
+	offset = b.placement().Allocate(size)
 	b.mu.Unlock()
 	if offset < 0 {
 		return 0, NotFoundErr
@@ -85,7 +93,7 @@ func (b *Buddy) Free(offset int) error {
 		return InValidParameterErr
 	}
 	b.mu.Lock()
-	found := b.place.FreeAt(offset)
+	found := b.placement().FreeAt(offset)
 	b.mu.Unlock()
 	if !found {
 		return NotFoundErr
@@ -137,7 +145,7 @@ func PutBuddy(b *Buddy) {
 func (b *Buddy) idle() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.place.FreeBytes() == b.place.Size()
+	return b.placement().FreeBytes() == buddyGranules
 }
 
 func countIdle() int {

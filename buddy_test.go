@@ -273,3 +273,20 @@ func BenchmarkBuddy(b *testing.B) {
 		}
 	})
 }
+
+// TestZeroBuddy: a buddy that NewBuddy did not make is like one that it made.
+func TestZeroBuddy(t *testing.T) {
+	var b Buddy
+	if err := b.Free(1); !errors.Is(err, NotFoundErr) {
+		t.Errorf("Free = %v", err)
+	}
+	if at, err := b.Alloc(buddyGranules); at != 0 || err != nil {
+		t.Errorf("Alloc of all = %d, %v", at, err)
+	}
+	if err := b.Free(0); err != nil {
+		t.Error(err)
+	}
+	if !new(Buddy).idle() {
+		t.Error("a zero buddy has blocks")
+	}
+}

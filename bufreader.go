@@ -66,6 +66,8 @@ var readerMemory = sync.OnceValue(func() *ScalableMemoryAllocator {
 // that completes a contiguous result (Peek, Next, ReadBytes) which takes up the
 // rest of its block.
 //
+// The zero value has no source: its reads fail with [ErrRecycled] until Reset.
+//
 // A BufReader is used by one goroutine at a time; what ReadShared returns, and
 // the allocator, may be used by any.
 type BufReader struct {

@@ -338,3 +338,25 @@ func TestStaleHandle(t *testing.T) {
 		expectError(t, s.Release(), nil)
 	}
 }
+
+// TestZeroReaders: readers that no constructor made say that there is nothing to read.
+func TestZeroReaders(t *testing.T) {
+	b := new(BufReader)
+	for call, read := range map[string]func() error{
+		"ReadByte":   func() error { _, err := b.ReadByte(); return err },
+		"Peek":       func() error { _, err := b.Peek(1); return err },
+		"ReadShared": func() error { _, err := b.ReadShared(1); return err },
+		"ReadLine":   func() error { _, err := b.ReadLine(); return err },
+		"WriteTo":    func() error { _, err := b.WriteTo(io.Discard); return err },
+		"ReadNto":    func() error { return b.ReadNto(9, make([]byte, 9)) },
+	} {
+		expectRead(t, call, nil, read(), nil, ErrRecycled)
+	}
+	b.Recycle()
+	b.Reset(strings.NewReader("text"))
+	s, err := b.ReadString(4)
+	expectRead(t, "ReadString", s, err, "text", nil)
+	var m MemoryReader
+	_, err = m.ReadByte()
+	expectRead(t, "ReadByte of a chain", nil, err, nil, io.EOF)
+}

@@ -24,7 +24,8 @@ import (
 // mean the bytes not yet read; Size and Count stay those of the whole Memory.
 //
 // A MemoryReader is for one goroutine; several may read one Memory, each with a
-// reader of its own. A copy of a reader reads on independently.
+// reader of its own. A copy of a reader reads on independently. The zero value has
+// nothing to read, and no Memory: Push and the like want one in the field.
 type MemoryReader struct {
 	*Memory
 	Length int

@@ -34,7 +34,8 @@ import (
 //
 // A nil *ScalableMemoryAllocator is valid: it allocates from the Go heap and
 // frees nothing. The zero value is not: [NewScalableMemoryAllocator] makes one, and
-// a method of any other panics.
+// a method of any other panics with a nil pointer dereference, as the test for it
+// would be one in each Malloc and Free.
 type ScalableMemoryAllocator heap.Heap
 
 // engine is a as what it is; nil stays nil.

@@ -30,9 +30,9 @@ func (o Op) String() string {
 // fails the ones it is told to, counts them, and knows what is mapped, so that
 // a test can put a fault at each call in turn and prove that nothing leaks.
 // It also refuses, over any source, to unmap what is not a live mapping. Safe
-// for use by several goroutines.
+// for use by several goroutines. The zero value passes on to [Heap].
 type Faulty struct {
-	inner Source
+	inner Source // nil: Heap
 
 	mu    sync.Mutex
 	calls [ops]int
@@ -49,7 +49,14 @@ type fault struct {
 
 // NewFaulty wraps inner; no call fails until Fail or FailFrom says so.
 func NewFaulty(inner Source) *Faulty {
-	return &Faulty{inner: inner, live: make(map[*byte]int)}
+	return &Faulty{inner: inner}
+}
+
+func (f *Faulty) source() Source {
+	if f.inner == nil {
+		return Heap()
+	}
+	return f.inner
 }
 
 // Fail makes the k-th call of op from now on (1 is the next) fail, once, with
@@ -90,10 +97,10 @@ func (f *Faulty) Live() (mappings, bytes int) {
 }
 
 // Name is the inner source's.
-func (f *Faulty) Name() string { return f.inner.Name() }
+func (f *Faulty) Name() string { return f.source().Name() }
 
 // PageSize is the inner source's.
-func (f *Faulty) PageSize() int { return f.inner.PageSize() }
+func (f *Faulty) PageSize() int { return f.source().PageSize() }
 
 // call counts one call of op and returns the error it is to fail with.
 // f.mu is held.
@@ -120,9 +127,12 @@ func (f *Faulty) Map(size int) ([]byte, error) {
 	if err := f.call(OpMap); err != nil {
 		return nil, err
 	}
-	mem, err := f.inner.Map(size)
+	mem, err := f.source().Map(size)
 	if err != nil {
 		return nil, err
+	}
+	if f.live == nil {
+		f.live = make(map[*byte]int)
 	}
 	f.live[&mem[0]] = len(mem)
 	f.bytes += len(mem)
@@ -139,7 +149,7 @@ func (f *Faulty) Unmap(mem []byte) error {
 	if len(mem) == 0 || f.live[&mem[0]] != len(mem) {
 		return fmt.Errorf("unmap %d bytes: %w", len(mem), ErrNotMapped)
 	}
-	if err := f.inner.Unmap(mem); err != nil {
+	if err := f.source().Unmap(mem); err != nil {
 		return err
 	}
 	delete(f.live, &mem[0])
@@ -154,7 +164,7 @@ func (f *Faulty) Release(mem []byte) error {
 	if err := f.call(OpRelease); err != nil {
 		return err
 	}
-	return f.inner.Release(mem)
+	return f.source().Release(mem)
 }
 
 // Protect implements [Protector] if the inner source does.

@@ -111,3 +111,18 @@ func TestOpString(t *testing.T) {
 		}
 	}
 }
+
+// TestZeroFaulty: one that NewFaulty did not make passes on to the Go heap.
+func TestZeroFaulty(t *testing.T) {
+	var f backing.Faulty
+	mem, err := f.Map(100)
+	if err != nil || len(mem) != 100 || f.Name() != backing.Heap().Name() || f.PageSize() != backing.Heap().PageSize() {
+		t.Fatalf("%d bytes of %s, %v", len(mem), f.Name(), err)
+	}
+	if err := errors.Join(f.Release(mem), f.Unmap(mem)); err != nil {
+		t.Error(err)
+	}
+	if n, bytes := f.Live(); n != 0 || bytes != 0 {
+		t.Errorf("%d mappings of %d bytes", n, bytes)
+	}
+}

@@ -7,7 +7,9 @@ import (
 
 // Allocator is a handle to one arena, lent by [AllocatorPool.Get]. A handle
 // serves one goroutine at a time until IncRef makes it shared; every method of
-// a nil *Allocator falls back to the Go heap or does nothing.
+// a nil *Allocator falls back to the Go heap or does nothing. The zero value is a
+// handle that was released: what it is asked for comes from the Go heap, and is
+// reported as [ErrReleased] to the log.
 //
 // The fields base, off and end are the current window. Every state other than
 // "alive, unshared, not scanned, not debugged" has an empty window, so the

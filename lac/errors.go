@@ -47,9 +47,15 @@ type Logger interface {
 	Errorf(format string, args ...any)
 }
 
+// unlent stands in for the pool of a handle that no pool lent.
+var unlent AllocatorPool
+
 // report counts a misuse and tells whoever asked to be told. It is called with
 // no lock held and no P pinned, because it runs code of the user.
 func (p *AllocatorPool) report(op string, kind error, path string) {
+	if p == nil {
+		p = &unlent
+	}
 	e := &MisuseError{Pool: p.name, Op: op, Path: path, Err: kind}
 	p.misuses.Add(1)
 	p.lastMisuse.Store(e)

@@ -161,7 +161,7 @@ func NewSlice[T any](ac *Allocator, len, cap int) []T {
 
 func (ac *Allocator) invalid(op string) error {
 	e := &MisuseError{Op: op, Err: ErrInvalidSize}
-	if ac != nil {
+	if ac != nil && ac.pool != nil {
 		e.Pool = ac.pool.name
 	}
 	return e

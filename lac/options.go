@@ -11,6 +11,11 @@ type settings struct {
 	attached                           []any
 }
 
+// defaults are the settings of a pool made without options.
+func defaults() settings {
+	return settings{lacCap: 256, chunkSize: defaultChunkSize, maxIdle: 1024}
+}
+
 // WithLogger sends one line per misuse to logger instead of the log package.
 func WithLogger(logger Logger) Option { return func(s *settings) { s.logger = logger } }
 

@@ -24,7 +24,8 @@ const (
 
 // AllocatorPool lends arenas out and keeps their memory between two lives. It is
 // safe for use by several goroutines. A nil pool lends nil, which means the Go heap,
-// has no statistics and nothing to check.
+// has no statistics and nothing to check. The zero value is a pool without a name and
+// with the defaults of all options; it is not to be copied.
 //
 //	Get: own seat -> own shard: arena released last, idle cores, handles sent home -> shared list -> new core
 //
@@ -99,18 +100,26 @@ func (list shards) counts() (gets, releases uint64) {
 // NewPool makes a pool with the given options. O(1) beside the chunks asked
 // for by [WithIdleChunks].
 func NewPool(name string, opts ...Option) *AllocatorPool {
-	s := settings{lacCap: 256, chunkSize: defaultChunkSize, maxIdle: 1024}
+	s := defaults()
 	for _, o := range opts {
-		o(&s)
+		if o != nil {
+			o(&s)
+		}
 	}
+	p := &AllocatorPool{name: name, logger: s.logger, onMisuse: s.onMisuse}
+	p.prepare(s)
+	return p
+}
+
+// prepare makes p, which is zero but for what reports need, a pool with the given
+// settings.
+func (p *AllocatorPool) prepare(s settings) {
 	if s.chunkSize <= 0 {
 		s.chunkSize = defaultChunkSize
 	}
-	p := &AllocatorPool{
-		name: name, logger: s.logger, onMisuse: s.onMisuse, scanned: s.scanned,
-		chunkSize: uintptr(min(max(s.chunkSize, minChunkSize), maxChunkSize)+word-1) &^ (word - 1),
-		idleCap:   max(s.lacCap, 0),
-	}
+	p.scanned = s.scanned
+	p.chunkSize = uintptr(min(max(s.chunkSize, minChunkSize), maxChunkSize)+word-1) &^ (word - 1)
+	p.idleCap = max(s.lacCap, 0)
 	p.store.bins = map[uintptr]*bin{}
 	p.store.limit = min(uintptr(max(s.maxIdle, s.chunks, 0)), maxAlloc/p.chunkSize) * p.chunkSize
 	p.store.bin(p.chunkSize).keep = max(s.chunks, 0)
@@ -122,9 +131,10 @@ func NewPool(name string, opts ...Option) *AllocatorPool {
 	for _, v := range s.attached {
 		p.known.attach(v, true)
 	}
-	p.debugOn.Store(s.debug)
+	if s.debug {
+		p.debugOn.Store(true)
+	}
 	p.renewShards()
-	return p
 }
 
 // NewAllocatorPool makes a pool: name and logger for reports, lacCap idle arenas
@@ -158,11 +168,13 @@ func (p *AllocatorPool) renewShards() {
 	p.shards.Store(&list)
 }
 
-// growShards makes new shards after GOMAXPROCS grew.
+// growShards makes new shards after GOMAXPROCS grew, and the first ones of a zero pool.
 func (p *AllocatorPool) growShards() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if shardCount() > len(*p.shards.Load()) {
+	if p.shards.Load() == nil {
+		p.prepare(defaults())
+	} else if shardCount() > len(*p.shards.Load()) {
 		p.renewShards()
 	}
 }

@@ -43,6 +43,10 @@ func (ac *Allocator) releaseSlow() {
 		ac.finish(ac.core)
 		return
 	}
+	if ac.pool == nil { // no pool lent it
+		ac.drop("Release")
+		return
+	}
 	s := ac.pool.pin()
 	if c := ac.core; c != nil && s.idle < len(s.cores) && ac.claim(c, s) {
 		s.cores[s.idle] = c

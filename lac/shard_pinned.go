@@ -32,8 +32,8 @@ func (p *AllocatorPool) pin() *shard { return p.at(procPin()) }
 
 // at is the rest of pin, for Get to inline.
 func (p *AllocatorPool) at(pid int) *shard {
-	if list := *p.shards.Load(); pid < len(list) {
-		return &list[pid]
+	if list := p.shards.Load(); list != nil && pid < len(*list) {
+		return &(*list)[pid]
 	}
 	return &noShard
 }

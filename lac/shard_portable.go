@@ -20,12 +20,20 @@ func procPin() int { return 0 }
 func (p *AllocatorPool) pin() *shard { return p.at(0) }
 
 func (p *AllocatorPool) at(int) *shard {
-	s := &(*p.shards.Load())[0]
+	list := p.shards.Load()
+	if list == nil {
+		return &noShard
+	}
+	s := &(*list)[0]
 	s.lock.Lock()
 	return s
 }
 
-func unpin(s *shard) { s.lock.Unlock() }
+func unpin(s *shard) {
+	if s != &noShard {
+		s.lock.Unlock()
+	}
+}
 
 // lazy tells that Release may leave the core with the handle: not without the
 // lock.

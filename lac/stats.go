@@ -22,7 +22,9 @@ func (p *AllocatorPool) counts() (gets, releases uint64) {
 
 // shardCounts is counts without the seats.
 func (p *AllocatorPool) shardCounts() (gets, releases uint64) {
-	gets, releases = p.shards.Load().counts()
+	if list := p.shards.Load(); list != nil { // nil in a zero pool that lent nothing
+		gets, releases = list.counts()
+	}
 	g, r := p.prev.counts()
 	return gets + g + p.oldGets, releases + r + p.oldReleases.Load()
 }

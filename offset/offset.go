@@ -70,7 +70,8 @@ func (e *RangeError) Unwrap() error { return e.Err }
 //
 //	FreeBytes() + bytes in use == Size()
 //
-// "No room" is a value (-1), misuse is an error, and neither changes any state.
+// "No room" is a value (-1), misuse is an error, and neither changes any state. The
+// zero values of the placements here have no room, ever.
 type Allocator interface {
 	// Size is the number of offsets managed; fixed for life.
 	Size() int

@@ -43,11 +43,11 @@ const (
 // 32-bit system one of 2 GiB), Allocate says so.
 func NewArena(allocationBytes uint32) Arena {
 	if uint64(allocationBytes) > uint64(maxInt) {
-		return &arena{pool: closedPool(), err: fmt.Errorf("%w: %w", ErrBlockNotFound, ErrOutOfMemory)}
+		return &arena{pool: new(Pool), err: fmt.Errorf("%w: %w", ErrBlockNotFound, ErrOutOfMemory)}
 	}
 	p, err := New(int(allocationBytes))
 	if err != nil {
-		return &arena{pool: closedPool(), err: fmt.Errorf("%w: %w", ErrBlockNotFound, err)}
+		return &arena{pool: new(Pool), err: fmt.Errorf("%w: %w", ErrBlockNotFound, err)}
 	}
 	return &arena{pool: p}
 }
@@ -66,7 +66,7 @@ func (a *arena) Allocate(size int64) (unsafe.Pointer, error) {
 	switch {
 	case a.err != nil:
 		return nil, a.err
-	case a.pool.closed:
+	case a.pool.closed():
 		return nil, ErrClosed
 	case size <= 0:
 		return nil, errNoSize
@@ -95,7 +95,7 @@ func (a *arena) Dispose() {
 }
 
 func (a *arena) UsedSize() int64 {
-	if a.pool.closed {
+	if a.pool.closed() {
 		return 0
 	}
 	return arenaRecord + a.rounded

@@ -19,7 +19,8 @@ import (
 //   - allocs - frees is the number of live blocks
 //   - Size - Free bytes were asked for by the live blocks, to the byte
 //
-// A Pool belongs to one goroutine at a time, unless made [WithLock].
+// A Pool belongs to one goroutine at a time, unless made [WithLock]. The zero value
+// is a closed pool.
 type Pool struct {
 	place offset.TLSF // a value, so that its tables are one load nearer
 	mem   []byte      // the mapping; nil once closed
@@ -32,9 +33,10 @@ type Pool struct {
 	failed, misuses uint64
 	peak            int // the most bytes in use so far
 
-	src    backing.Source
-	closed bool
+	src backing.Source // nil once closed
 }
+
+func (p *Pool) closed() bool { return p.src == nil }
 
 const (
 	// granule is the unit of placement and the alignment of every block. A
@@ -58,7 +60,9 @@ func roundUp(n, to int) int { return (n + to - 1) &^ (to - 1) }
 func New(size int, opts ...Option) (*Pool, error) {
 	var c config
 	for _, opt := range opts {
-		opt(&c)
+		if opt != nil {
+			opt(&c)
+		}
 	}
 	unit := granule
 	for unit < maxGranule && (size-1)/unit >= maxGranules {
@@ -156,7 +160,7 @@ func (p *Pool) issue(at, n int) []byte {
 // noBlock says why there is no block of n bytes.
 func (p *Pool) noBlock(n int) ([]byte, error) {
 	switch {
-	case p.closed:
+	case p.closed():
 		return nil, ErrClosed
 	case n == 0:
 		return []byte{}, nil
@@ -175,6 +179,9 @@ func (p *Pool) AllocAligned(n, align int) ([]byte, error) {
 	if p.shared {
 		p.mu.Lock()
 		defer p.mu.Unlock()
+	}
+	if p.closed() {
+		return nil, ErrClosed
 	}
 	if align <= 0 || align&(align-1) != 0 || align > p.src.PageSize() {
 		return nil, errNoSize
@@ -291,7 +298,7 @@ func (p *Pool) Resize(b []byte, n int) ([]byte, error) {
 		defer p.mu.Unlock()
 	}
 	switch {
-	case p.closed:
+	case p.closed():
 		return nil, ErrClosed
 	case n <= 0:
 		return nil, errNoSize
@@ -352,7 +359,7 @@ func (p *Pool) offset(addr uintptr) int {
 
 // refuse counts a free of [at, at+n) that is none, and says why.
 func (p *Pool) refuse(at, n int) error {
-	if p.closed {
+	if p.closed() {
 		return ErrClosed
 	}
 	p.misuses++

@@ -67,14 +67,14 @@ func (p *Pool) Verify() error {
 }
 
 func (p *Pool) verify() error {
+	if p.closed() && p.mem == nil && p.place.Size() == 0 {
+		return nil
+	}
 	if err := p.place.Verify(); err != nil {
 		return err
 	}
-	if p.place.Size() != len(p.mem) || p.closed != (p.mem == nil) {
-		return fmt.Errorf("tlsf: placement of %d bytes over a mapping of %d, closed %v", p.place.Size(), len(p.mem), p.closed)
-	}
-	if p.closed {
-		return nil
+	if p.place.Size() != len(p.mem) || p.closed() != (p.mem == nil) {
+		return fmt.Errorf("tlsf: placement of %d bytes over a mapping of %d, closed %v", p.place.Size(), len(p.mem), p.closed())
 	}
 	blocks, used := 0, 0
 	for b, live := range p.place.All() {
@@ -98,7 +98,7 @@ func (p *Pool) String() string {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 	}
-	if p.closed {
+	if p.closed() {
 		return "tlsf closed"
 	}
 	return p.place.String()
@@ -112,7 +112,7 @@ func (p *Pool) Reset() error {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 	}
-	if p.closed {
+	if p.closed() {
 		return ErrClosed
 	}
 	p.place.Reset()
@@ -130,18 +130,13 @@ func (p *Pool) Close() error {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 	}
-	if p.closed {
+	if p.closed() {
 		return ErrClosed
 	}
 	if err := p.src.Unmap(p.mem); err != nil {
 		return fmt.Errorf("tlsf: close: %w", err)
 	}
-	p.place, p.mem, p.base, p.closed = *offset.NewTLSF(0, granule), nil, 0, true
+	p.place, p.mem, p.base, p.src = *offset.NewTLSF(0, granule), nil, 0, nil
 	p.frees = p.allocs
 	return nil
-}
-
-// closedPool is a pool that never had memory.
-func closedPool() *Pool {
-	return &Pool{place: *offset.NewTLSF(0, granule), src: backing.Heap(), closed: true}
 }
