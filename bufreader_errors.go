@@ -17,7 +17,8 @@ var (
 	ErrInvalidWrite = errors.New("writer returned an invalid count from Write")
 	// ErrInvalidUnread: there is no byte that UnreadByte could put back.
 	ErrInvalidUnread = errors.New("no byte to unread")
-	// ErrOverflow: the number read does not fit the result type.
+	// ErrOverflow: the number read does not fit the result type, or one more reference
+	// not the count.
 	ErrOverflow = errors.New("number does not fit the result")
 )
 

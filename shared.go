@@ -2,7 +2,9 @@ package gomem
 
 import (
 	"errors"
+	"fmt"
 	"io"
+	"math"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -13,6 +15,8 @@ const keptViews = 64
 
 // ErrReleased: the last reference of a [SharedMemory] is gone, its bytes with it.
 var ErrReleased = errors.New("shared memory was released")
+
+var errReferences = fmt.Errorf("too many references: %w", ErrOverflow)
 
 // SharedMemory is a run of bytes that outlives the read that produced it: a
 // reference-counted chain over the very blocks the source wrote into.
@@ -52,12 +56,16 @@ func (p *sharedParts) reset() { p.views, p.blocks = p.inlineViews[:0], p.inlineB
 // Retain adds a reference, for another holder that will call Release.
 //
 // Requires that the caller's own reference is still held. The error is
-// [ErrReleased] when the last one is gone: bytes once released never come back.
-// O(1), never allocates.
+// [ErrReleased] when the last one is gone: bytes once released never come back. With
+// 2^31-1 references, as where Release is forgotten, it wraps [ErrOverflow]. Then
+// nothing has changed. O(1), never allocates.
 func (s *SharedMemory) Retain() error {
 	for {
 		n := atomic.LoadInt32(&s.refs)
-		if n <= 0 {
+		if uint32(n-1) >= math.MaxInt32-1 {
+			if n > 0 {
+				return errReferences
+			}
 			return ErrReleased
 		}
 		if atomic.CompareAndSwapInt32(&s.refs, n, n+1) {

@@ -3,7 +3,9 @@ package gomem
 import (
 	"bytes"
 	"io"
+	"math"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"testing"
 )
@@ -118,4 +120,23 @@ func TestSharedEmpty(t *testing.T) {
 		expectError(t, s.Release(), nil)
 		expectError(t, s.Retain(), ErrReleased)
 	}
+}
+
+// TestCountOfReferences: no reference is taken that the count has no room for, and the
+// frame lives on with those that there are.
+func TestCountOfReferences(t *testing.T) {
+	b := newTestReader(t, strings.NewReader("frame"), 0)
+	s, err := b.ReadShared(5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.refs = math.MaxInt32 - 1
+	expectError(t, s.Retain(), nil)
+	expectError(t, s.Retain(), ErrOverflow)
+	expectRead(t, "Len", s.Len(), nil, 5, nil)
+	expectError(t, s.Release(), nil)
+	expectError(t, s.Retain(), nil)
+	s.refs = 1
+	expectError(t, s.Release(), nil)
+	expectError(t, s.Retain(), ErrReleased)
 }

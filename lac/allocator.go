@@ -1,6 +1,7 @@
 package lac
 
 import (
+	"math"
 	"sync/atomic"
 	"unsafe"
 )
@@ -130,8 +131,8 @@ func (ac *Allocator) share(c *core) {
 
 // IncRef takes one more reference, for a goroutine about to be started; it
 // makes the handle safe for use by several goroutines until it is released. On
-// a released handle it reports [ErrReleased] and changes nothing. O(1); the
-// first call allocates a table of 4 KiB.
+// a released handle it reports [ErrReleased] and changes nothing, as beyond 2^31-1
+// references it reports that. O(1); the first call allocates a table of 4 KiB.
 func (ac *Allocator) IncRef() {
 	if ac == nil {
 		return
@@ -140,6 +141,10 @@ func (ac *Allocator) IncRef() {
 		n := atomic.LoadInt32(&ac.refs)
 		if n <= 0 {
 			ac.pool.report("IncRef", ErrReleased, "")
+			return
+		}
+		if n == math.MaxInt32 {
+			ac.pool.report("IncRef", errReferences, "")
 			return
 		}
 		if n == 1 {

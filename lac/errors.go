@@ -21,6 +21,8 @@ var (
 	// ErrUnattached: an arena object holds a pointer to a Go heap object that
 	// was not attached. Found in debug mode only.
 	ErrUnattached = errors.New("unattached heap pointer")
+
+	errReferences = errors.New("more references than can be counted")
 )
 
 // MisuseError tells which call on which pool was wrong, and why.

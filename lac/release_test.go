@@ -3,6 +3,7 @@ package lac
 import (
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"strings"
 	"sync"
@@ -170,4 +171,18 @@ func TestOddWords(t *testing.T) {
 			ac.Release()
 		}
 	})
+}
+
+// TestCountOfReferences: no reference is taken that the count has no room for.
+func TestCountOfReferences(t *testing.T) {
+	p, log := strictPool(t)
+	ac := p.Get()
+	ac.IncRef()
+	ac.refs = math.MaxInt32
+	ac.IncRef()
+	if ac.refs != math.MaxInt32 || !strings.Contains(log.all(), errReferences.Error()) {
+		t.Errorf("%d references, %q", ac.refs, log.all())
+	}
+	ac.refs = 1
+	ac.Release()
 }
