@@ -147,7 +147,7 @@ func (al *allocator) throughput(ctx context.Context, t *trace.Trace, rounds int)
 	runtime.ReadMemStats(&after)
 	slices.Sort(all)
 	// The collector and the clock make a few allocations of their own.
-	made := float64(after.Mallocs-before.Mallocs) / float64(len(t.Ops)*rounds)
+	made := float64(after.Mallocs-before.Mallocs) / (float64(len(t.Ops)) * float64(rounds))
 	return all[len(all)/2], made, nil
 }
 

@@ -77,8 +77,8 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	switch {
 	case len(o.files) == 0:
 		return o, errors.New("no trace given; \"gomem replay -h\" explains")
-	case o.rounds < 1:
-		return o, fmt.Errorf("%d rounds", o.rounds)
+	case o.rounds < 1 || o.rounds > maxRounds:
+		return o, fmt.Errorf("%d rounds, want 1 to %d", o.rounds, maxRounds)
 	case o.maxLive < 1:
 		return o, fmt.Errorf("a limit of %d bytes", o.maxLive)
 	case len(selected(o.only)) == 0:
@@ -86,6 +86,9 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	}
 	return o, nil
 }
+
+// maxRounds bounds the list of times.
+const maxRounds = 1_000_000
 
 // maxOps bounds the memory that a trace itself takes: about 1 GiB.
 const maxOps = 100_000_000

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"math/bits"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -21,19 +22,41 @@ type settings struct {
 	histogram bool
 }
 
-// row is one line of the table: the samples of one operation, ascending.
+// row is one line of the table: one operation.
 type row struct {
 	situation string
 	size      int
 	cold      bool
-	samples   []time.Duration
+	summary
 }
 
-// quantile is the least sample that the share q of all samples does not
-// exceed. Requires a sample.
-func (r *row) quantile(q float64) time.Duration {
-	rank := int(math.Ceil(q*float64(len(r.samples)))) - 1
-	return r.samples[min(max(rank, 0), len(r.samples)-1)]
+// summary is what is printed of samples. These may be many, so that one row's are
+// kept at a time.
+type summary struct {
+	quantiles [len(shares)]time.Duration
+	counts    [64]int // by the number of bits of the time in ns
+}
+
+// shares are those of the quantiles.
+var shares = [...]float64{0.5, 0.9, 0.99, 0.999, 1}
+
+// summarize sorts samples, of which there must be one.
+func summarize(samples []time.Duration) (s summary) {
+	slices.Sort(samples)
+	for i, q := range shares {
+		s.quantiles[i] = quantile(samples, q)
+	}
+	for _, d := range samples {
+		s.counts[bits.Len64(uint64(max(d, 0)))]++
+	}
+	return s
+}
+
+// quantile is the least sample that the share q of all samples, in ascending order,
+// does not exceed.
+func quantile(samples []time.Duration, q float64) time.Duration {
+	rank := int(math.Ceil(q*float64(len(samples)))) - 1
+	return samples[min(max(rank, 0), len(samples)-1)]
 }
 
 // quiet turns the collector off and binds the goroutine to its thread; restore
@@ -61,19 +84,18 @@ func measure(ctx context.Context, s settings, progress func(done, all int)) ([]r
 	}
 	all := len(states) * (1 + len(situations)*len(sizes))
 	var rows []row
+	samples := make([]time.Duration, s.samples)
 	for _, cold := range states {
-		clock, err := sample(ctx, s, cold, evict, func() {}, func() {})
-		if err != nil {
+		if err := sample(ctx, samples, cold, evict, func() {}, func() {}); err != nil {
 			return nil, err
 		}
-		rows = append(rows, row{"clock alone", 0, cold, clock})
+		rows = append(rows, row{"clock alone", 0, cold, summarize(samples)})
 		for _, sit := range situations {
 			for _, size := range sizes {
-				samples, err := s.run(ctx, sit, size, cold, evict)
-				if err != nil {
+				if err := s.run(ctx, samples, sit, size, cold, evict); err != nil {
 					return nil, fmt.Errorf("%s, %d bytes: %w", sit.name, size, err)
 				}
-				rows = append(rows, row{sit.name, size, cold, samples})
+				rows = append(rows, row{sit.name, size, cold, summarize(samples)})
 				progress(len(rows), all)
 			}
 		}
@@ -81,15 +103,15 @@ func measure(ctx context.Context, s settings, progress func(done, all int)) ([]r
 	return rows, nil
 }
 
-// run times one situation at one size, in a pool of its own.
-func (s settings) run(ctx context.Context, sit situation, size int, cold bool, evict []byte) (samples []time.Duration, err error) {
+// run fills samples with the times of one situation at one size, in a pool of its own.
+func (s settings) run(ctx context.Context, samples []time.Duration, sit situation, size int, cold bool, evict []byte) (err error) {
 	opts := []tlsf.Option{tlsf.WithMmap(), tlsf.WithPopulate(), tlsf.WithBlocks(64)}
 	if s.locked {
 		opts = append(opts, tlsf.WithLocked())
 	}
 	pool, err := tlsf.New(s.poolBytes, opts...)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() {
 		if cerr := pool.Close(); err == nil {
@@ -99,16 +121,16 @@ func (s settings) run(ctx context.Context, sit situation, size int, cold bool, e
 	b := &bench{pool: pool}
 	op, undo := sit.arrange(b, size)
 	before := pool.Stats().Used
-	samples, err = sample(ctx, s, cold, evict, op, undo)
+	err = sample(ctx, samples, cold, evict, op, undo)
 	switch {
 	case err != nil:
-		return nil, err
+		return err
 	case b.err != nil:
-		return nil, b.err
+		return b.err
 	case pool.Stats().Used != before:
-		return nil, fmt.Errorf("%d bytes in use after the samples, %d before", pool.Stats().Used, before)
+		return fmt.Errorf("%d bytes in use after the samples, %d before", pool.Stats().Used, before)
 	}
-	return samples, nil
+	return nil
 }
 
 const (
@@ -116,9 +138,8 @@ const (
 	warmUp    = 1000 // operations before the first sample of a warm row
 )
 
-// sample times op, undone each time, and returns the times in ascending order.
-func sample(ctx context.Context, s settings, cold bool, evict []byte, op, undo func()) ([]time.Duration, error) {
-	samples := make([]time.Duration, s.samples)
+// sample fills samples with the times of op, undone each time.
+func sample(ctx context.Context, samples []time.Duration, cold bool, evict []byte, op, undo func()) error {
 	if !cold {
 		for range warmUp {
 			op()
@@ -128,7 +149,7 @@ func sample(ctx context.Context, s settings, cold bool, evict []byte, op, undo f
 	epoch := time.Now()
 	for i := range samples {
 		if i%256 == 0 && ctx.Err() != nil {
-			return nil, ctx.Err()
+			return ctx.Err()
 		}
 		if cold {
 			for at := 0; at < len(evict); at += cacheLine {
@@ -140,6 +161,5 @@ func sample(ctx context.Context, s settings, cold bool, evict []byte, op, undo f
 		samples[i] = time.Since(epoch) - start
 		undo()
 	}
-	slices.Sort(samples)
-	return samples, nil
+	return nil
 }

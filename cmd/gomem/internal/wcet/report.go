@@ -3,7 +3,6 @@ package wcet
 import (
 	"fmt"
 	"io"
-	"math/bits"
 	"runtime"
 	"strings"
 	"text/tabwriter"
@@ -41,8 +40,9 @@ func printTable(w io.Writer, rows []row) error {
 		if r.size > 0 {
 			size = fmt.Sprint(r.size)
 		}
+		q := r.quantiles
 		fmt.Fprintf(table, "%s\t%s\t%d\t%d\t%d\t%d\t%d\t  %s\n", temperature(r.cold), size,
-			r.quantile(0.5), r.quantile(0.9), r.quantile(0.99), r.quantile(0.999), r.quantile(1), r.situation)
+			q[0], q[1], q[2], q[3], q[4], r.situation)
 	}
 	if err := table.Flush(); err != nil {
 		return err
@@ -74,10 +74,10 @@ func printHistograms(w io.Writer, rows []row) {
 }
 
 func printHistogram(w io.Writer, rows []row) {
-	var counts [64]int // by the number of bits of the time in ns
+	var counts [64]int
 	for _, r := range rows {
-		for _, d := range r.samples {
-			counts[bits.Len64(uint64(max(d, 0)))]++
+		for b, n := range r.counts {
+			counts[b] += n
 		}
 	}
 	low, high, most := len(counts), 0, 0

@@ -23,7 +23,7 @@ tag gomem_steps; this shows what the steps cost.
 
 // limits of the flags, in MiB where they are sizes.
 const (
-	maxSamples = 100_000_000
+	maxSamples = 10_000_000 // 80 MB, of one row at a time
 	maxEvict   = 1 << 10
 	maxPool    = 1 << 10
 )

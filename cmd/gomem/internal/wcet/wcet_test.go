@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"runtime"
 	"runtime/debug"
 	"strings"
 	"testing"
@@ -85,7 +86,7 @@ func TestRunPrintsTheTable(t *testing.T) {
 
 func TestRunRefusesBadArguments(t *testing.T) {
 	for _, args := range [][]string{
-		{"-samples", "0"}, {"-samples", "-1"}, {"-pool", "0"}, {"-pool", "99999999"}, {"-evict", "-1"}, {"-no-such-flag"}, {"surplus"},
+		{"-samples", "0"}, {"-samples", "-1"}, {"-samples", "10000001"}, {"-pool", "0"}, {"-pool", "99999999"}, {"-evict", "-1"}, {"-no-such-flag"}, {"surplus"},
 	} {
 		var out, errs bytes.Buffer
 		if status := Run(t.Context(), args, &out, &errs); status != 2 || out.Len() != 0 ||
@@ -129,17 +130,40 @@ func TestCollectorIsRestored(t *testing.T) {
 }
 
 func TestQuantile(t *testing.T) {
-	r := row{samples: make([]time.Duration, 1000)}
-	for i := range r.samples {
-		r.samples[i] = time.Duration(i + 1)
+	samples := make([]time.Duration, 1000)
+	for i := range samples {
+		samples[i] = time.Duration(i + 1)
 	}
 	for q, want := range map[float64]time.Duration{0.5: 500, 0.9: 900, 0.99: 990, 0.999: 999, 1: 1000, 0: 1} {
-		if got := r.quantile(q); got != want {
+		if got := quantile(samples, q); got != want {
 			t.Errorf("quantile(%v) = %d, want %d", q, got, want)
 		}
 	}
-	one := row{samples: []time.Duration{7}}
-	if one.quantile(0.5) != 7 || one.quantile(1) != 7 {
+	one := []time.Duration{7}
+	if quantile(one, 0.5) != 7 || quantile(one, 1) != 7 {
 		t.Error("the quantiles of one sample are not the sample")
+	}
+}
+
+// TestSummary: what is kept of the samples is what is printed of them.
+func TestSummary(t *testing.T) {
+	s := summarize([]time.Duration{9, -1, 8, 0, 1, 3, 2})
+	if want := [...]time.Duration{2, 9, 9, 9, 9}; s.quantiles != want {
+		t.Errorf("quantiles %v, want %v", s.quantiles, want)
+	}
+	if want := [...]int{2, 1, 2, 0, 2}; [5]int(s.counts[:5]) != want {
+		t.Errorf("counts %v, want %v", s.counts[:5], want)
+	}
+}
+
+// TestSamplesOfOneRow: a row needs no memory for its samples that the one before had.
+func TestSamplesOfOneRow(t *testing.T) {
+	const n = 400_000
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	rows, err := measure(t.Context(), settings{samples: n, poolBytes: 1 << 20}, func(int, int) {})
+	runtime.ReadMemStats(&after)
+	if got, most := after.TotalAlloc-before.TotalAlloc, uint64(len(rows)*8*n/4); err != nil || got > most {
+		t.Errorf("%d rows of %d samples took %d bytes, want at most %d; %v", len(rows), n, got, most, err)
 	}
 }
