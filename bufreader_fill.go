@@ -217,6 +217,16 @@ func (b *BufReader) rewind() {
 	}
 }
 
+// vacateFront empties a front without unread bytes, for a read that needs none. It is
+// kept for the next read, unless it may not be used again or the wait needs no block.
+func (b *BufReader) vacateFront() {
+	if b.raw == nil && b.regular() && b.reusable() {
+		b.r, b.w = 0, 0
+	} else {
+		b.giveUpFront()
+	}
+}
+
 // giveUpFront lets go of a front without unread bytes.
 func (b *BufReader) giveUpFront() {
 	b.retireFront()

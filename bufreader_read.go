@@ -48,7 +48,7 @@ func (b *BufReader) readEmpty(p []byte) (int, error) {
 		return 0, err
 	}
 	if b.err == nil && b.src != nil && len(p) >= b.blockLen() {
-		b.giveUpFront() // so that none is held, nor UnreadByte finds what came before p
+		b.vacateFront() // so that UnreadByte does not find what came before p
 		return b.pull(p)
 	}
 	return 0, b.more()
@@ -102,7 +102,7 @@ func (b *BufReader) fillSlow(p []byte) (int, error) {
 func (b *BufReader) fillRest(p []byte) (int, error) {
 	at := b.Buffered()
 	b.copyOut(p[:at])
-	b.giveUpFront() // as in readEmpty
+	b.vacateFront() // as in readEmpty
 	for at < len(p) {
 		var n int
 		var err error

@@ -296,3 +296,27 @@ func TestCarelessSource(t *testing.T) {
 		}
 	}
 }
+
+// TestBlockStaysOverLongReads: a read past the block takes none and gives none back,
+// and the byte before it cannot be unread.
+func TestBlockStaysOverLongReads(t *testing.T) {
+	const blockLen = 1000
+	b := newTestReader(t, &endless{1 << 20}, blockLen)
+	p := make([]byte, 3*blockLen)
+	for range 20 {
+		_, err := b.ReadBE32(4)
+		expectError(t, err, nil)
+		expectError(t, b.ReadNto(len(p), p), nil)
+		expectError(t, b.UnreadByte(), ErrInvalidUnread)
+		for b.Buffered() > 0 { // so that Read goes past it as well
+			_, err = b.Read(p)
+			expectError(t, err, nil)
+		}
+		_, err = b.Read(p)
+		expectError(t, err, nil)
+		expectError(t, b.UnreadByte(), ErrInvalidUnread)
+	}
+	if got := b.Allocator.GetTotalMalloc(); got != blockLen {
+		t.Errorf("%d bytes were allocated for blocks of %d", got, blockLen)
+	}
+}
