@@ -106,6 +106,12 @@ func (r *recorder) owns(p uintptr) bool {
 // the release, and not checked, as they need no Attach. Built with the tag
 // gomem_portable it cannot tell a constant from an object of the Go heap, and finds
 // no unattached strings, functions and values in interfaces.
+//
+// It takes a pointer for unattached that leads more than 8 KiB past what was attached
+// of a larger object, as to one element of a long slice and then to another: attach the
+// slice. And it does not look for pointers to objects of other arenas in debug mode: it
+// cannot know which arena is meant to live longer, and after a release following one
+// faults.
 func (p *AllocatorPool) EnableDebugMode(on bool) {
 	if p == nil {
 		return

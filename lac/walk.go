@@ -157,7 +157,8 @@ func (w *walker) pointer(a uintptr) {
 		return
 	}
 	// Another part of an attached object. The runtime may only be asked about
-	// pages in use, and those of attached objects are.
+	// pages in use, and those of attached objects are. How many pages such an object
+	// has it does not tell, so what is farther away is reported.
 	if _, ok := w.pages[a>>heapPageShift]; ok {
 		if _, ok := w.bases[heapObject(a)]; ok {
 			return

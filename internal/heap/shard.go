@@ -225,6 +225,7 @@ func (s *shard) collect(sp *span) {
 		for set := atomic.SwapUint32(&sp.bits[w], 0); set != 0; set &= set - 1 {
 			i := uint32(w*32 + bits.TrailingZeros32(set))
 			if atomic.LoadUint32(&sp.recs[i])&stateMask != stateQueue {
+				// Both counted its bytes, and how many they were went with the record.
 				s.raced++
 				continue
 			}
