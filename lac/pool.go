@@ -61,7 +61,8 @@ type AllocatorPool struct {
 	watched  bool
 	lastGets uint64
 	oldGets  uint64             // counts of the shards before prev
-	prev     shards             // the shards replaced last
+	prev     shards             // the shards replaced last, until the second collection after
+	prevSeen bool               // the first one was
 	live     map[*core]struct{} // arenas in debug mode
 	graves   graveyard
 }
@@ -152,9 +153,7 @@ func NewAllocatorPool(name string, logger Logger, lacCap, chunkSize, defaultChun
 // old ones are counted for one more turn, as a goroutine may still be pinned to
 // one. The caller holds p.mu.
 func (p *AllocatorPool) renewShards() {
-	gets, releases := p.prev.counts()
-	p.oldGets += gets
-	p.oldReleases.Add(releases)
+	p.forgetPrev()
 	if old := p.shards.Load(); old != nil {
 		p.prev = *old
 		for i := range p.prev {
@@ -166,6 +165,15 @@ func (p *AllocatorPool) renewShards() {
 		list[i].slab, list[i].last = noHandles, &noHandles[0]
 	}
 	p.shards.Store(&list)
+}
+
+// forgetPrev adds up the shards replaced last and lets go of them, and so of the arenas
+// that were dropped there. The caller holds p.mu.
+func (p *AllocatorPool) forgetPrev() {
+	gets, releases := p.prev.counts()
+	p.oldGets += gets
+	p.oldReleases.Add(releases)
+	p.prev, p.prevSeen = nil, false
 }
 
 // growShards makes new shards after GOMAXPROCS grew, and the first ones of a zero pool.
@@ -259,6 +267,10 @@ func (p *AllocatorPool) collected() {
 	p.idleLow = kept
 	if gets == p.lastGets && !p.debugOn.Load() {
 		p.renewShards()
+	} else if p.prevSeen {
+		p.forgetPrev()
+	} else {
+		p.prevSeen = p.prev != nil
 	}
 	p.lastGets = gets
 }

@@ -234,3 +234,30 @@ func TestDroppedArenaGoes(t *testing.T) {
 		}
 	}
 }
+
+// TestReplacedShardsGo: the shards that a quiet pool replaced, and the arenas that were
+// dropped there, do not stay until it is quiet again.
+func TestReplacedShardsGo(t *testing.T) {
+	p := quietPool(t)
+	p.watched = true // by nobody, so that the only collections are those below
+	p.Get().Release()
+	collected := func(quiet bool) {
+		if p.lastGets, _ = p.shardCounts(); !quiet {
+			p.lastGets--
+		}
+		p.collected()
+	}
+	collected(true)
+	before := p.Stats()
+	collected(false)
+	if p.prev == nil {
+		t.Error("shards went while somebody may be at work in one")
+	}
+	collected(false)
+	if p.prev != nil {
+		t.Error("replaced shards stay")
+	}
+	if s := p.Stats(); s != before {
+		t.Errorf("%+v, before %+v", s, before)
+	}
+}
