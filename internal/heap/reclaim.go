@@ -374,6 +374,9 @@ func (h *Heap) reset() error {
 	h.mapped, h.nchunks, h.nempty, h.nspans, h.low, h.high = 0, 0, 0, 0, 0, 0
 	h.spans.Store(noSpans)
 	h.table.Store(&noChunks)
+	if h.maps != nil {
+		h.maps.spans = noSpans // through which the chunks would stay
+	}
 	return err
 }
 
