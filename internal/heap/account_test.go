@@ -30,3 +30,26 @@ func TestResetKeepsNothing(t *testing.T) {
 		runtime.KeepAlive(h)
 	}
 }
+
+// TestBorrowNothing: a borrow that there is no room for changes no account.
+func TestBorrowNothing(t *testing.T) {
+	h := newHeap(4096)
+	h.cfg.MaxBytes = 4096
+	mustMalloc(t, h, 4096)
+	for _, closed := range []bool{false, true} {
+		if closed {
+			if err := h.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		before := h.Stats()
+		for _, n := range []int{1, 100, 4096, maxSlot + 1} {
+			if b := h.Borrow(n); b != nil {
+				t.Errorf("borrowed %d bytes", n)
+			}
+		}
+		if after := h.Stats(); after != before {
+			t.Errorf("closed %v: %+v, before %+v", closed, after, before)
+		}
+	}
+}

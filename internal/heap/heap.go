@@ -349,7 +349,7 @@ func (h *Heap) borrowSlow(n int) []byte {
 		return h.debugBorrow(n)
 	}
 	if n <= maxSlot && h.cfg.Spans {
-		if !h.Free(h.Malloc(n)) {
+		if b := h.Malloc(n); b == nil || !h.Free(b) {
 			return nil
 		}
 	}
