@@ -53,3 +53,26 @@ func TestBorrowNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestPeakCountsGuards: the most that was mapped includes pages of guards, also when
+// they or the chunks are gone.
+func TestPeakCountsGuards(t *testing.T) {
+	sampled, _ := newSampled(t, Sample{Rate: 1})
+	paged := newHeap(4096)
+	paged.Init(Config{Source: paged.cfg.Source, Placement: placements["tlsf"], Debug: &Debug{GuardPages: true, Quarantine: -1}})
+	for name, h := range map[string]*Heap{"sample": sampled, "pages": paged} {
+		a, b := mustMalloc(t, h, 100), mustMalloc(t, h, 10<<20)
+		most := h.Stats().Backing
+		mustFree(t, h, a)
+		mustFree(t, h, b)
+		for range 2 {
+			h.tick()
+		}
+		if err := h.Trim(); err != nil {
+			t.Fatal(err)
+		}
+		if s := h.Stats(); s.Backing >= most || s.PeakBacking != most {
+			t.Errorf("%s: Backing %d, PeakBacking %d, once Backing was %d", name, s.Backing, s.PeakBacking, most)
+		}
+	}
+}

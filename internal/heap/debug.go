@@ -195,6 +195,7 @@ func (h *Heap) watchPages(n, align int, where guard.Stack) *watched {
 		return nil
 	}
 	h.guards += size
+	h.notePeak()
 	w := &watched{Block: guard.Watch(mem, (size-n)&^(align-1), n, where)}
 	d.enter(w)
 	return w

@@ -109,6 +109,9 @@ func (h *Heap) grow(n, align int) error {
 	return nil
 }
 
+// notePeak follows a change of mapped or guards. Under mu.
+func (h *Heap) notePeak() { h.peak = max(h.peak, h.mapped+h.guards) }
+
 // room is how many bytes may be mapped yet. Under mu.
 func (h *Heap) room() int {
 	if h.cfg.MaxBytes <= 0 {
@@ -184,7 +187,7 @@ func (h *Heap) addChunk(mem []byte, n int) {
 	h.chunks[c.index] = c
 	h.fits.set(c.index, c.place.Fits())
 	h.mapped += len(mem)
-	h.peak = max(h.peak, h.mapped)
+	h.notePeak()
 	h.nchunks++
 	h.nempty++
 	if t := h.table.Load(); t.room(c) {

@@ -65,7 +65,7 @@ type Heap struct {
 	fits                tourney
 	last                *chunk    // the one that placed the last block; fits does not know what it has
 	mapped              int       // bytes of all chunks
-	peak                int       // most of mapped
+	peak                int       // most of mapped and guards
 	nchunks             int       // chunks
 	nempty              int       // of them, without a block
 	nspans              int       // spans in all of them

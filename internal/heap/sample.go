@@ -193,6 +193,7 @@ func (h *Heap) mapSlots() bool {
 		}
 	}
 	h.guards += size
+	h.notePeak()
 	s.mem = mem
 	for i := range s.slots {
 		s.free = append(s.free, i)
