@@ -1,6 +1,8 @@
 package gomem
 
 import (
+	"math"
+
 	"github.com/gomem-go/gomem/backing"
 	"github.com/gomem-go/gomem/internal/heap"
 	"github.com/gomem-go/gomem/offset"
@@ -45,10 +47,10 @@ const (
 	// that: blocks up to 64 KiB come from slots of 84 size classes, through
 	// caches of which each processor has its own, and larger ones from TLSF; where
 	// a chunk was mapped for one of those, from a list of the few that it holds.
-	// Aligned to 16 bytes; O(1).
+	// Aligned to 16 bytes; O(1). A block has less than 128 GiB.
 	SizeClasses Placement = iota
 	// TLSF is two-level segregated fit for blocks of every size, in granules
-	// of 16 bytes, which is also the alignment. O(1).
+	// of 16 bytes, which is also the alignment. O(1). A block has less than 32 GiB.
 	TLSF
 	// SingleTree is one treap by offset: exact to the byte, so that not one
 	// byte is lost to rounding and addresses are not aligned. O(log n)
@@ -66,17 +68,21 @@ const (
 	largeGranule = 64
 )
 
+// maxGranules is how many a TLSF can have, and with it all that one chunk can hold.
+const maxGranules = 1<<31 - 1
+
 func (p Placement) config(c *settings) {
-	c.Spans, c.Few = false, nil
+	c.Spans, c.Few, c.MaxChunk = false, nil, 0
 	switch p {
 	case SingleTree:
 		c.Placement = func(size int) offset.Allocator { return offset.NewSingleTree(size) }
 	case TwoTree:
 		c.Placement = func(size int) offset.Allocator { return offset.NewTwoTree(size) }
 	case TLSF:
+		c.MaxChunk = min(maxGranules*tlsfGranule, math.MaxInt)
 		c.Placement = func(size int) offset.Allocator { return offset.NewTLSF(size, tlsfGranule) }
 	default:
-		c.Spans = true
+		c.Spans, c.MaxChunk = true, min(maxGranules*largeGranule, math.MaxInt)
 		c.Placement = func(size int) offset.Allocator { return offset.NewTLSF(size, largeGranule) }
 		c.Few = func(size int) offset.Allocator { return offset.NewFew(size, largeGranule) }
 	}

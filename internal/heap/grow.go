@@ -87,6 +87,11 @@ func (h *Heap) grow(n, align int) error {
 	if n < ownChunk {
 		size = max(size, h.nextChunk())
 	}
+	if most := h.cfg.MaxChunk &^ (chunkUnit - 1); most > 0 && size > most {
+		if size = most; size < least {
+			return fmt.Errorf("%w: %d bytes are more than a chunk can have", ErrOutOfMemory, n)
+		}
+	}
 	if room := h.room(); size > room {
 		if size = room &^ (chunkUnit - 1); size < least {
 			return fmt.Errorf("%w: %d bytes mapped, %d more needed, limit %d", ErrLimit, h.mapped, least, h.cfg.MaxBytes)
@@ -154,6 +159,9 @@ func (h *Heap) nextChunk() int {
 // for the own chunk of a large block. The first chunk with room serves, so
 // small blocks stay out of those until there is no other.
 func (h *Heap) freeIndex(own bool) int {
+	if h.nchunks == len(h.chunks) {
+		return h.nchunks // not found by a walk: there may be many
+	}
 	if own {
 		for i, c := range slices.Backward(h.chunks) {
 			if c == nil {

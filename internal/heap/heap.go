@@ -16,6 +16,7 @@ import (
 type Config struct {
 	Size     int            // bytes of the first chunk, mapped at the first use
 	MaxBytes int            // bound on mapped bytes; 0: none
+	MaxChunk int            // most bytes that a placement can have, 1 MiB at least; 0: any
 	Source   backing.Source // of the chunks
 
 	// Placement makes the placement of a chunk of size bytes.
