@@ -123,7 +123,7 @@ func (f *Few) first(size int) (i, start, end int) {
 	if uint(size)-1 >= uint(f.fits) {
 		return 0, -1, 0
 	}
-	for i = 0; ; i++ {
+	for ; ; i++ {
 		if start, end = f.gap(i); end-start >= size {
 			return i, start, end
 		}
@@ -141,7 +141,7 @@ func (f *Few) AllocateAligned(size, align int) int {
 	}
 	for i := range f.n + 1 {
 		start, end := f.gap(i)
-		if skip := -start & (align - 1); skip <= end-start && size <= end-start-skip {
+		if skip := -start & (align - 1); size <= end-start-skip {
 			f.take(i, start+skip, size, end-start)
 			return start + skip
 		}

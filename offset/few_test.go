@@ -3,6 +3,7 @@ package offset_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -123,7 +124,15 @@ func TestFewFirst(t *testing.T) {
 
 // TestNewFewRefuses: what NewTLSF refuses.
 func TestNewFewRefuses(t *testing.T) {
-	for _, c := range [][2]int{{-1, 64}, {100, 4}, {100, 48}, {100, 128}, {100, 0}} {
+	wrong := [][2]int{{-1, 64}, {100, 4}, {100, 48}, {100, 128}, {100, 0}}
+	granules, unit := math.MaxInt32, 8
+	if most := granules * unit; most/unit == granules { // not where an int has 32 bits
+		wrong = append(wrong, [2]int{most + unit, unit})
+		if f := offset.NewFew(most, unit); f.Allocate(most) != 0 || f.Verify() != nil {
+			t.Errorf("NewFew(%d, %d): %v", most, unit, f)
+		}
+	}
+	for _, c := range wrong {
 		func() {
 			defer func() {
 				if err, _ := recover().(error); !errors.Is(err, offset.ErrInvalidSize) {
