@@ -76,3 +76,44 @@ func TestPeakCountsGuards(t *testing.T) {
 		}
 	}
 }
+
+// TestSharedOutLate: a heap has shards from its 1,024th small block on.
+func TestSharedOutLate(t *testing.T) {
+	h := newHeap(1 << 20)
+	for i := range 1024 {
+		if h.set.Load() != nil {
+			t.Fatalf("shared out after %d blocks", i)
+		}
+		mustFree(t, h, mustMalloc(t, h, 100))
+	}
+	if h.set.Load() == nil {
+		t.Error("not shared out")
+	}
+}
+
+// TestSlack: what is free in the chunks, or in use, is no slack; what is neither is.
+func TestSlack(t *testing.T) {
+	h := sharedOut(t, 1024)
+	slack := func(want bool, what string) {
+		t.Helper()
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if h.slack() != want {
+			t.Errorf("with %s slack is %v", what, !want)
+		}
+	}
+	mustMalloc(t, h, 8<<20)
+	mustFree(t, h, mustMalloc(t, h, 8<<20))
+	slack(false, "a chunk in use and one that is free")
+	var live [][]byte
+	for range 8 << 10 {
+		live = append(live, mustMalloc(t, h, 1024))
+	}
+	slack(false, "slots in use")
+	for i, b := range live {
+		if i%32 > 0 {
+			mustFree(t, h, b)
+		}
+	}
+	slack(true, "slots that are free")
+}

@@ -66,6 +66,18 @@ func drainIsNoticed(t *testing.T, n, keep int) {
 	}
 }
 
+// TestSpansStartTheClock: what a load without a free leaves in a shard is looked at.
+func TestSpansStartTheClock(t *testing.T) {
+	h := sharedOut(t, 64)
+	h.ticking.Store(false)
+	for spans := h.Stats().Spans; h.Stats().Spans == spans; {
+		mustMalloc(t, h, 64)
+	}
+	if !h.ticking.Load() {
+		t.Error("the clock stands")
+	}
+}
+
 // countSpares is how many spans are placed nowhere.
 func (h *Heap) countSpares() (n int) {
 	h.mu.Lock()

@@ -179,8 +179,8 @@ func (h *Heap) verifyStacks(spans map[*span]bool) error {
 			if err := check(sp); err != nil {
 				return err
 			}
-			if sp.owner.Load() != nil || sp.used != 0 {
-				return fmt.Errorf("heap: %v is to be placed again, with an owner or blocks", sp)
+			if sp.owner.Load() != nil || sp.used != 0 || sp.chunk != nil || sp.base != nil {
+				return fmt.Errorf("heap: %v is to be placed again, with an owner, blocks or a chunk", sp)
 			}
 		}
 	}

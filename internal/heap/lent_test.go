@@ -1,0 +1,123 @@
+package heap
+
+import (
+	"runtime"
+	"testing"
+
+	"github.com/gomem-go/gomem/offset"
+)
+
+// TestLentSlotStays: the span of a slot that is lent stays where it is, until the next
+// allocation.
+func TestLentSlotStays(t *testing.T) {
+	const n = 100
+	needPins(t)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	h := sharedOut(t, n)
+	b := h.Borrow(n)
+	sp := h.spanAt(addressOf(b))
+	if sp == nil || sp.used != 0 {
+		t.Fatalf("lent from %v", sp)
+	}
+	for range 2 {
+		if err := h.Trim(); err != nil {
+			t.Fatal(err)
+		}
+		if h.spanAt(addressOf(b)) != sp || !h.Owns(b) {
+			t.Fatal("what is lent was given back")
+		}
+	}
+	mustFree(t, h, mustMalloc(t, h, n))
+	if err := h.Trim(); err != nil {
+		t.Fatal(err)
+	}
+	if s := h.Stats(); s.Backing != 0 {
+		t.Errorf("nothing is lent: %+v", s)
+	}
+	mustVerify(t, h)
+}
+
+// TestLentChunkStays: the same for a chunk that a larger block is lent from.
+func TestLentChunkStays(t *testing.T) {
+	const n = 100 << 10
+	h := newHeap(n)
+	b := h.Borrow(n)
+	if err := h.Trim(); err != nil {
+		t.Fatal(err)
+	}
+	if !h.Owns(b) {
+		t.Fatal("what is lent was given back")
+	}
+	mustFree(t, h, mustMalloc(t, h, n))
+	if err := h.Trim(); err != nil {
+		t.Fatal(err)
+	}
+	if s := h.Stats(); s.Backing != 0 {
+		t.Errorf("nothing is lent: %+v", s)
+	}
+}
+
+// TestFewInChunkOfLargeBlock: the chunk of a large block has a placement for few.
+func TestFewInChunkOfLargeBlock(t *testing.T) {
+	h := newHeap(1024)
+	for _, n := range []int{1000, ownChunk} {
+		b := mustMalloc(t, h, n)
+		c := h.table.Load().find(addressOf(b)).c
+		if _, got := c.place.(*offset.Few); got != (n == ownChunk) {
+			t.Errorf("the chunk of %d bytes has a %T", n, c.place)
+		}
+	}
+}
+
+// TestHighFades: what the most live bytes were of late is forgotten by and by.
+func TestHighFades(t *testing.T) {
+	h := newHeap(1024)
+	h.high = 800
+	if h.tick(); h.high != 700 {
+		t.Errorf("%d of 800 bytes after a period", h.high)
+	}
+}
+
+// TestSparesGoWithChunks: when chunks are given back so are the spans that are placed
+// nowhere, also while the heap is in use.
+func TestSparesGoWithChunks(t *testing.T) {
+	needPins(t)
+	h, _ := stripped(t)
+	var live [][]byte
+	for range 8 << 10 {
+		live = append(live, mustMalloc(t, h, 1024))
+	}
+	mustFree(t, h, live...)
+	if h.countSpares() == 0 {
+		t.Fatal("no spans to be placed again")
+	}
+	h.low = h.nempty
+	mustFree(t, h, mustMalloc(t, h, 1024)) // not quiet
+	chunks := h.Stats().Chunks
+	if h.tick(); h.Stats().Chunks == chunks || h.countSpares() > 0 {
+		t.Errorf("%d chunks, %d before, and %d spans are kept", h.Stats().Chunks, chunks, h.countSpares())
+	}
+}
+
+// TestMostlyDead: a strip is, if it has a quarter of its blocks or an eighth of its
+// bytes.
+func TestMostlyDead(t *testing.T) {
+	for _, c := range []struct {
+		used, holes uint32
+		want        bool
+	}{
+		{4, 0, true}, {5, 0, false},
+		{16, maxSpan / 8 * 7, true}, {16, maxSpan/8*7 - 1, false},
+		{8, maxSpan / 8 * 3, true}, {8, maxSpan/8*3 - 1, false},
+	} {
+		sp := newStrip()
+		sp.end, sp.carved, sp.most, sp.used = maxSpan/chunkUnit, maxSpan/chunkUnit, 16, c.used
+		p := new(parts)
+		p.count(c.holes/2, true)
+		p.count(c.holes-c.holes/2, false)
+		sp.parts.Store(p)
+		if got := sp.mostlyDead(); got != c.want {
+			t.Errorf("%d of 16 blocks, %d bytes gone: %v", c.used, c.holes, got)
+		}
+	}
+}

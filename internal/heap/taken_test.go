@@ -1,0 +1,236 @@
+package heap
+
+import (
+	"testing"
+	"unsafe"
+
+	"github.com/gomem-go/gomem/backing"
+)
+
+// needPins skips a test that is of shards that belong to Ps: in the portable form the
+// stack chooses the shard, and every free is of its owner.
+func needPins(t *testing.T) {
+	t.Helper()
+	if unsafe.Sizeof(shardLock{}) > 0 {
+		t.Skip("shards belong to nobody")
+	}
+}
+
+// freeElsewhere frees b, a whole block in a span, as another P does.
+func freeElsewhere(t *testing.T, h *Heap, other *shard, b []byte) {
+	t.Helper()
+	sp := h.spanAt(addressOf(b))
+	i, _ := sp.slot(addressOf(b) - uintptr(sp.base))
+	if !other.queue(sp, uint32(i), sp.whole()|uint32(len(b))) {
+		t.Fatalf("free of %d bytes refused", len(b))
+	}
+	owner := sp.owner.Load()
+	owner.freed += uint64(len(b))
+	owner.announce(sp)
+}
+
+// TestOthersFreesServeFirst: what other Ps freed serves again before a shard asks for
+// another span or strip.
+func TestOthersFreesServeFirst(t *testing.T) {
+	needPins(t)
+	h, _ := stripped(t)
+	other := newShard()
+	for name, alloc := range map[string]func() []byte{
+		"slots":  func() []byte { return mustMalloc(t, h, 2048) },
+		"strips": func() []byte { return shortRead(t, h, 12<<10) },
+	} {
+		var live [][]byte
+		for first := h.Stats().Spans; h.Stats().Spans < first+3; {
+			b := alloc()
+			live = append(live, b)
+			if sp := h.spanAt(addressOf(b)); sp == nil { // one of the first of its class
+				first = h.Stats().Spans
+				mustFree(t, h, b)
+				live = live[:len(live)-1]
+			}
+		}
+		before := h.Stats()
+		for range 5 {
+			for _, b := range live {
+				freeElsewhere(t, h, other, b)
+			}
+			for i := range live {
+				live[i] = alloc()
+			}
+			mustVerify(t, h)
+		}
+		if got := h.Stats(); got.Spans > before.Spans+1 || got.Backing > before.Backing {
+			t.Errorf("%s: %+v, before %+v", name, got, before)
+		}
+	}
+}
+
+// TestShardsGiveBeforeGrowth: the heap does not grow while shards hold as much without
+// need.
+func TestShardsGiveBeforeGrowth(t *testing.T) {
+	h, _ := stripped(t)
+	other := newShard()
+	var live [][]byte
+	for range 8 << 10 {
+		live = append(live, mustMalloc(t, h, 1024))
+	}
+	for _, b := range live {
+		if h.spanAt(addressOf(b)) == nil { // one of the first of its class
+			mustFree(t, h, b)
+		} else {
+			freeElsewhere(t, h, other, b)
+		}
+	}
+	mapped := h.Stats().Backing
+	for range 4 << 20 / maxSpan {
+		mustMalloc(t, h, maxSpan)
+	}
+	if got := h.Stats().Backing; got != mapped {
+		t.Errorf("%d bytes mapped, %d before", got, mapped)
+	}
+	mustVerify(t, h)
+}
+
+// TestShardsKeepLittle: of what a load leaves empty a shard keeps a few spans, and
+// gives the others back at once.
+func TestShardsKeepLittle(t *testing.T) {
+	needPins(t)
+	h, _ := stripped(t) // its clock stands
+	var live [][]byte
+	for range 8 << 10 {
+		live = append(live, mustMalloc(t, h, 1024))
+	}
+	mustFree(t, h, live...)
+	if got := h.bytesOfSpans(); got > idleLimit*spanUnit+2*maxSpan {
+		t.Errorf("%d bytes of spans are kept", got)
+	}
+	mustVerify(t, h)
+}
+
+// TestStockOfAUsedSpan: the slots that count for the sampled guard are those that were
+// free when the span became the current one.
+func TestStockOfAUsedSpan(t *testing.T) {
+	s, sp := newShard(), newSpan(0, spanBytes[0])
+	sp.owner.Store(s)
+	sp.carve()
+	for range 50 {
+		i := sp.head
+		sp.head, sp.recs[i] = sp.recs[i], stateLive|1
+		sp.used++
+	}
+	s.file(sp)
+	if !s.refill(0) || s.cur[0] != sp || sp.stock != sp.carved-50 {
+		t.Errorf("%d slots of %d count, 50 were in use", sp.stock, sp.carved)
+	}
+}
+
+// TestAnnouncedInPassing: an owner that finds a span of another's on its stack passes
+// it on.
+func TestAnnouncedInPassing(t *testing.T) {
+	before, after := newShard(), newShard()
+	sp := newSpan(0, spanBytes[0])
+	before.announce(sp)
+	sp.owner.Store(after)
+	before.drain()
+	if after.remote.Load() != sp || sp.remote != nil || sp.notified != 1 {
+		t.Errorf("the new owner's stack begins with %v", after.remote.Load())
+	}
+}
+
+// TestRacesCount: a bit without a record that is queued is what is left of two frees
+// at one moment, whoever finds it.
+func TestRacesCount(t *testing.T) {
+	owner, other := newShard(), newShard()
+	sp := newSpan(0, spanBytes[0])
+	sp.owner.Store(owner)
+	sp.carve()
+	sp.recs[0] = stateLive | 16
+	sp.bits[0] = 1
+	owner.collect(sp)
+	if owner.raced != 1 || sp.recs[0] != stateLive|16 || sp.bits[0] != 0 {
+		t.Errorf("found by the owner: %d races, record %#x, bits %b", owner.raced, sp.recs[0], sp.bits[0])
+	}
+	sp.bits[0] = 1
+	if !other.queue(sp, 0, stateLive|16) || other.raced != 1 {
+		t.Errorf("found by who frees: %d races", other.raced)
+	}
+}
+
+// TestAlignedRoomIsFound: a chunk with room for a block wherever it begins is found
+// behind any number of chunks of which the room is at the wrong places.
+func TestAlignedRoomIsFound(t *testing.T) {
+	const n, size, chunks = 4096, 8192, 10
+	h := newHeap(size)
+	h.cfg.MaxBytes = (chunks + 1) * size
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i := range chunks + 1 {
+		mem, err := backing.Heap().Map(size)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h.addChunk(mem, size); i == chunks {
+			break
+		}
+		// Room from the first granule to the last one.
+		c := h.chunks[i]
+		for _, n := range []int{chunkUnit, size - 2*chunkUnit, chunkUnit} {
+			if h.takeFrom(c, n, 1) < 0 {
+				t.Fatal("no room")
+			}
+		}
+		h.giveBack(c, chunkUnit, n)
+		h.last = nil
+		h.fits.set(c.index, c.place.Fits())
+	}
+	if c, off, err := h.take(n, n); err != nil || c.index != chunks || off != 0 {
+		t.Errorf("%d bytes at %d, %v", n, off, err)
+	}
+}
+
+// TestQuietShardsHandOver: what a shard has that nobody allocates from any more serves
+// another.
+func TestQuietShardsHandOver(t *testing.T) {
+	h, _ := stripped(t)
+	var live [][]byte
+	for first := h.Stats().Spans; h.Stats().Spans < first+3; {
+		live = append(live, mustMalloc(t, h, 2048))
+	}
+	h.mu.Lock()
+	set := newShardSet(len(h.set.Load().byID) + 1)
+	copy(set.byID, h.set.Load().byID)
+	gone := newShard()
+	set.byID[len(set.byID)-1] = gone
+	h.set.Store(set)
+	h.publish(set)
+	from := h.spanAt(addressOf(live[len(live)-1])).owner.Load()
+	from.seen = from.malloced - 1 // not quiet
+	gone.takeOver(from)
+	h.mu.Unlock()
+	mustVerify(t, h)
+	h.mu.Lock()
+	h.reclaim()
+	h.mu.Unlock()
+	mustVerify(t, h)
+	for c := range gone.spans {
+		if gone.cur[c] != exhausted || gone.spans[c].front != nil {
+			t.Errorf("class %d stays with a shard that is quiet", c)
+		}
+	}
+	mustFree(t, h, live...)
+	mustVerify(t, h)
+}
+
+// TestShardBeyondTheSet: a P with a number beyond those that there were gets a shard.
+func TestShardBeyondTheSet(t *testing.T) {
+	h, _ := stripped(t)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.set.Store(newShardSet(0))
+	h.publish(h.set.Load())
+	s := h.pinLocked()
+	unpin(s)
+	if s == noShard || len(h.set.Load().byID) == 0 {
+		t.Errorf("%d shards", len(h.set.Load().byID))
+	}
+}
