@@ -4,16 +4,11 @@ import (
 	"fmt"
 	"math"
 	"unsafe"
-
-	"github.com/gomem-go/gomem/offset"
 )
 
-// MallocAligned is Malloc with the address a multiple of align, a power of two
-// up to the page size.
+// MallocAligned is TryMalloc of a positive n with the address a multiple of align, which
+// is a power of two up to the page size.
 func (h *Heap) MallocAligned(n, align int) ([]byte, error) {
-	if align <= 0 || align&(align-1) != 0 || align > pageSize {
-		return nil, fmt.Errorf("%w: alignment %d", offset.ErrInvalidSize, align)
-	}
 	if n > math.MaxInt-1<<30 {
 		return nil, fmt.Errorf("gomem: MallocAligned(%d, %d): %w", n, align, ErrOutOfMemory)
 	}
@@ -253,7 +248,7 @@ func (h *Heap) freeBlock(b []byte) error {
 	if e == nil && h.sampler != nil {
 		return h.sampleFree(b, addr)
 	}
-	if e == nil || int(addr-e.base) > len(e.c.mem)-len(b) {
+	if e == nil {
 		return h.unlock(h.misuse(ErrNotOwned, b, nil))
 	}
 	off := int(addr - e.base)

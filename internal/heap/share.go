@@ -9,7 +9,8 @@ type sharing struct {
 	dry     int                   // blocks to place before the next try to find a place for a strip
 }
 
-// shareOut decides whether small blocks come from spans, and prepares for it.
+// shareOut decides whether small blocks come from spans, where there may be any, and
+// prepares for it.
 // A heap with few small blocks places them in its chunks: it may be one of
 // thousands, and spans take 16 KiB for each class.
 func (h *Heap) shareOut() bool {
@@ -18,7 +19,7 @@ func (h *Heap) shareOut() bool {
 		return true
 	}
 	h.solo++
-	if !h.cfg.Spans || h.solo < enough {
+	if h.solo < enough {
 		return false
 	}
 	if h.sharing == nil {
