@@ -74,6 +74,9 @@ func TestPeakCountsGuards(t *testing.T) {
 		if s := h.Stats(); s.Backing >= most || s.PeakBacking != most {
 			t.Errorf("%s: Backing %d, PeakBacking %d, once Backing was %d", name, s.Backing, s.PeakBacking, most)
 		}
+		if err := h.Reset(); err != nil || h.Stats().Backing != 0 {
+			t.Errorf("%s: %v after a reset: %+v", name, err, h.Stats())
+		}
 	}
 }
 

@@ -121,3 +121,50 @@ func TestMostlyDead(t *testing.T) {
 		}
 	}
 }
+
+// TestCrowded: a fifth more than the most that was live is too much.
+func TestCrowded(t *testing.T) {
+	h := newHeap(1024)
+	h.mapped = 900
+	for n, want := range map[int]bool{299: false, 300: false, 301: true} {
+		if h.high = 1000; h.crowded(n) != want {
+			t.Errorf("%d bytes more: %v", n, !want)
+		}
+	}
+}
+
+// TestDropFor: chunks that are empty make place for a larger one, the last first, but
+// for one that is lent.
+func TestDropFor(t *testing.T) {
+	const n = 1 << 20
+	h := newHeap(n)
+	var blocks [5][]byte
+	for i := range blocks {
+		blocks[i] = mustMalloc(t, h, n)
+	}
+	at := func(i int) *chunk { return h.table.Load().find(addressOf(blocks[i])).c }
+	gone, lent := at(1), at(4)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.giveBack(gone, 0, n)
+	h.dropChunk(gone)
+	h.table.Store(newTable(h.chunks))
+	h.giveBack(at(2), 0, n)
+	h.giveBack(at(3), 0, n)
+	h.giveBack(lent, 0, n)
+	h.lent = lent
+	if h.dropFor(3 * n) {
+		t.Error("there was less")
+	}
+	if !h.dropFor(n) {
+		t.Error("there was enough")
+	}
+	for i, want := range []bool{true, false, true, false, true} {
+		if got := h.table.Load().find(addressOf(blocks[i])) != nil; got != want {
+			t.Errorf("chunk %d is there: %v", i, got)
+		}
+	}
+	if err := h.verify(); err != nil {
+		t.Error(err)
+	}
+}
