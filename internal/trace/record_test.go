@@ -88,6 +88,38 @@ func TestRecorderBeginsLikeNothingElse(t *testing.T) {
 	}
 }
 
+// A free may reach over several blocks, and what a reset freed is the place of others.
+func TestRecorderFreesAcrossBlocks(t *testing.T) {
+	var out bytes.Buffer
+	r := NewRecorder(&out)
+	room := make([]byte, 300)
+	place := func(from, to int) {
+		t.Helper()
+		if _, err := r.Malloc(func() ([]byte, error) { return room[from:to], nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for at := 0; at < len(room); at += 100 {
+		place(at, at+100)
+	}
+	free(t, r, room[50:220]) // of the second all
+	free(t, r, room[:50])
+	r.Reset()
+	place(0, 300)
+	free(t, r, room[220:])
+	free(t, r, room[:220])
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	got, err := Decode(&out, Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []uint32{100, 100, 100, FreeBit | 1, FreeBit, FreeBit | 2, 300, FreeBit | 3}; !slices.Equal(got.Ops, want) {
+		t.Errorf("recorded %x, want %x", got.Ops, want)
+	}
+}
+
 // What was freed of a block is the place of others before the rest of it goes.
 func TestRecorderTellsBlocksInTheRoomOfOthers(t *testing.T) {
 	var out bytes.Buffer
