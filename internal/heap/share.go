@@ -10,8 +10,7 @@ type sharing struct {
 }
 
 // shareOut decides whether small blocks come from spans, where there may be any, and
-// prepares for it.
-// A heap with few small blocks places them in its chunks: it may be one of
+// prepares for it. A heap with few small blocks places them in its chunks: it may be one of
 // thousands, and spans take 16 KiB for each class.
 func (h *Heap) shareOut() bool {
 	const enough = 1024 // blocks
