@@ -84,8 +84,13 @@ func (h *Heap) grow(n, align int) error {
 	case h.cfg.Spans && least >= spanUnit:
 		size += spanUnit // so that addChunk can align it
 	}
-	if n < ownChunk {
+	switch {
+	case n < ownChunk:
 		size = max(size, h.nextChunk())
+	case h.mapped/2 > h.high+n && n < math.MaxInt/4:
+		// Blocks of this size are cut short: each would leave a chunk of its own that
+		// has no room for the next one.
+		size += n
 	}
 	if most := h.cfg.MaxChunk &^ (chunkUnit - 1); most > 0 && size > most {
 		if size = most; size < least {

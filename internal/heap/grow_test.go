@@ -263,3 +263,27 @@ func TestSpansShareChunks(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestTrimmedLargeBlocks: a block that has a chunk to itself and is cut short leaves
+// one that has just no room for the next. Then a chunk serves many.
+func TestTrimmedLargeBlocks(t *testing.T) {
+	for name, place := range placements {
+		for _, n := range []int{ownChunk, 300_000, 1 << 20, 4<<20 + 1} {
+			for _, rest := range []int{100, n / 10} {
+				h := new(Heap)
+				h.Init(Config{Size: 1 << 20, Source: backing.Heap(), Placement: place, Few: few, Spans: name == "tlsf"})
+				var blocks [][]byte
+				for range 300 {
+					b := mustMalloc(t, h, n)
+					mustFree(t, h, b[rest:])
+					blocks = append(blocks, b[:rest])
+				}
+				if s := h.Stats(); s.Backing > 2*s.Live+5*n+1<<20 {
+					t.Errorf("%s, %d cut to %d: %d bytes mapped for %d live", name, n, rest, s.Backing, s.Live)
+				}
+				mustVerify(t, h)
+				mustFree(t, h, blocks...)
+			}
+		}
+	}
+}
