@@ -29,8 +29,10 @@ import (
 // of 16 bytes.
 //
 // A block above 256 KiB for which there is no room gets a chunk of its own. What is cut
-// off there serves smaller blocks, but no second one of that size: a program that reads
-// into such blocks and keeps little of each maps far more than it keeps.
+// off there serves smaller blocks, but no second one of that size, so where more than
+// twice the bytes live are mapped such a chunk has room for two: a program that reads
+// into large blocks and keeps a part of each maps about twice what it keeps, and a few
+// of those blocks.
 //
 // A nil *ScalableMemoryAllocator is valid: it allocates from the Go heap and
 // frees nothing. The zero value is not: [NewScalableMemoryAllocator] makes one, and

@@ -68,3 +68,47 @@ func (h *Heap) bytesOfSpans() (n int) {
 	}
 	return n
 }
+
+// TestLargeSpansDoNotGrow: where there is no room for a span of large slots blocks are
+// placed in what is free between others, and the heap grows when there is none for them.
+// Then a span has room again.
+func TestLargeSpansDoNotGrow(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // one shard
+	const n = 20_000
+	h := newHeap(2 << 20)
+	h.ticking.Store(true) // no clock: nothing is dropped
+	for range 1023 + firstWait(class(n)) {
+		mustFree(t, h, mustMalloc(t, h, n))
+	}
+	// Every second one of blocks that are no slots is free: the holes hold five blocks.
+	const hole = 5*n + maxSlot
+	var holes [][]byte
+	for h.room0() >= 2*hole {
+		holes = append(holes, mustMalloc(t, h, hole))
+		mustMalloc(t, h, maxSlot+1)
+	}
+	mustMalloc(t, h, h.room0())
+	mustFree(t, h, holes...)
+
+	mapped, count := h.Stats().Backing, 0
+	for ; h.Stats().Backing == mapped; count++ {
+		mustMalloc(t, h, n)
+	}
+	if s := h.Stats(); s.Spans != 0 {
+		t.Errorf("%d spans where there was no room for one", s.Spans)
+	}
+	if want := len(holes) * (hole / (n + chunkUnit)); count <= want {
+		t.Errorf("the heap grew after %d blocks, there was room for %d", count, want)
+	}
+	for range aloneWait {
+		mustMalloc(t, h, n)
+	}
+	mustMalloc(t, h, n)
+	if s := h.Stats(); s.Spans != 1 {
+		t.Errorf("%d spans where there is room again", s.Spans)
+	}
+	mustVerify(t, h)
+}
+
+// room0 is the largest block that has room in the first chunk.
+func (h *Heap) room0() int { return h.chunks[0].place.Fits() }

@@ -236,8 +236,8 @@ func (h *Heap) mallocSlot(n, c int) ([]byte, error) {
 			return b, h.unlock(nil)
 		}
 		unpin(s)
-		sp, err := h.placeSpan(c)
-		if err != nil {
+		sp := h.placeSpan(c)
+		if sp == nil {
 			// There may be room for the block alone.
 			b, err := h.placeBlock(n, 1)
 			return b, h.unlock(err)

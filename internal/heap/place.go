@@ -53,9 +53,17 @@ func (h *Heap) placeBlock(n, align int) ([]byte, error) {
 // half spans fill what is left between others.
 const fewBytes = 16 << 20
 
+const (
+	// maxGrown is the largest span that the heap grows for, in bytes: where there is no
+	// room for a larger one there often is for the block alone.
+	maxGrown = 64 << 10
+	// aloneWait is how many blocks are then placed one by one.
+	aloneWait = 8
+)
+
 // placeSpan takes a span of the class, a half one while there is little of the
 // class, and in a heap of few bytes where no other finds room. Under mu.
-func (h *Heap) placeSpan(class int) (*span, error) {
+func (h *Heap) placeSpan(class int) *span {
 	bytes, half := spanBytes[class], halfBytes[class]
 	if h.spanned[class] < bytes {
 		bytes = half
@@ -66,10 +74,14 @@ func (h *Heap) placeSpan(class int) (*span, error) {
 			bytes = half
 		}
 	}
-	if c == nil {
-		var err error
-		if c, off, err = h.take(bytes, spanUnit); err != nil {
-			return nil, err
+	switch {
+	case c != nil:
+	case bytes > maxGrown:
+		h.wait[class] = aloneWait
+		return nil
+	default:
+		if c, off, _ = h.take(bytes, spanUnit); c == nil {
+			return nil
 		}
 	}
 	sp := takeSpare(h.spares(class, bytes))
@@ -77,7 +89,7 @@ func (h *Heap) placeSpan(class int) (*span, error) {
 		sp = newSpan(class, bytes)
 	}
 	h.enterSpan(sp, c, off)
-	return sp, nil
+	return sp
 }
 
 // spares is the list of the spans of a class, of so many bytes, that are placed
