@@ -113,6 +113,8 @@ var heapFaults = []fault{
 	{name: "free of a block and the next", file: "free.go", from: "within >= size, n > size-within:", to: "within >= size:"},
 	{name: "second place of a span not entered", file: "place.go", from: "for i := range sp.units() {\n\t\tat := uintptr(sp.base) + uintptr(i*spanUnit)\n\t\tm :=", to: "for i := range 1 {\n\t\tat := uintptr(sp.base) + uintptr(i*spanUnit)\n\t\tm :="},
 	{name: "second place of a span not left", file: "place.go", from: "for i := range sp.units() {\n\t\tat := uintptr(sp.base) + uintptr(i*spanUnit)\n\t\th.spans", to: "for i := range 1 {\n\t\tat := uintptr(sp.base) + uintptr(i*spanUnit)\n\t\th.spans"},
+	{name: "the heap grows for any span", file: "place.go", from: "case bytes > maxGrown:", to: "case bytes < 0:"},
+	{name: "large blocks that are cut short fill a chunk each", file: "grow.go", from: "\t\tsize += n\n", to: ""},
 	{name: "empty chunks not dropped for a large block", file: "grow.go", from: "if n >= ownChunk && h.crowded(n) && h.dropFor(n) {", to: "if n < 0 && h.dropFor(n) {"},
 	{name: "limit exceeded", file: "grow.go", from: "- h.mapped - h.guards", to: "- h.guards"},
 	{name: "what is on its way back not counted", file: "grow.go", from: " - h.leave", to: ""},
