@@ -48,9 +48,13 @@ func (h *Heap) freeForeign(sp *span, b []byte) bool {
 //go:noinline
 func (h *Heap) freeOther(sp *span, b []byte) bool {
 	s := h.enterFor(sp, here())
+	if sp.owner.Load() != s { // before all else: it may be no span any more
+		leave(s)
+		return h.freeSlow(sp, b)
+	}
 	off, n := uint(uintptr(unsafe.Pointer(unsafe.SliceData(b)))-uintptr(sp.base)), uint(len(b))
 	i, _ := sp.slot(uintptr(off))
-	if sp.owner.Load() != s || i >= uint(len(sp.recs)) || n == 0 {
+	if i >= uint(len(sp.recs)) || n == 0 {
 		leave(s)
 		return h.freeSlow(sp, b)
 	}

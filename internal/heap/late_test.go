@@ -119,3 +119,29 @@ func TestHeadAndTailAtOnce(t *testing.T) {
 	<-freed
 	mustHoldNothing(t, h)
 }
+
+// TestLateFreeReadsNoPlace: whoever comes by way of a span that was given back at this
+// moment looks at its owner first, and at nothing that changes with it. The race
+// detector tells.
+func TestLateFreeReadsNoPlace(t *testing.T) {
+	for name, free := range map[string]func(*Heap, *span, []byte) bool{
+		"foreign": (*Heap).freeForeign, "other": (*Heap).freeOther, "slow": (*Heap).freeSlow,
+	} {
+		h := sharedOut(t, 64)
+		b := mustMalloc(t, h, 64)
+		sp := h.spanAt(addressOf(b))
+		mustFree(t, h, b)
+		done := make(chan error)
+		go func() { done <- h.Trim() }()
+		for sp.owner.Load() != nil {
+			runtime.Gosched()
+		}
+		if free(h, sp, b) {
+			t.Errorf("%s: a block was freed twice", name)
+		}
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		mustVerify(t, h)
+	}
+}
