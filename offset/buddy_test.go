@@ -89,29 +89,6 @@ func TestBuddyFreeAtRefuses(t *testing.T) {
 	}
 }
 
-func TestZeroTreesHaveNoRoom(t *testing.T) {
-	for name, a := range map[string]offset.Allocator{"single": new(offset.SingleTree), "two": new(offset.TwoTree)} {
-		for range 2 {
-			if a.Find(0) != -1 || a.Find(1) != -1 || a.Allocate(0) != -1 || a.Allocate(1) != -1 || a.AllocateAligned(1, 1) != -1 {
-				t.Errorf("%s: has room", name)
-			}
-			if a.Size() != 0 || a.FreeBytes() != 0 || a.Fits() != 0 {
-				t.Errorf("%s: %v", name, a)
-			}
-			if a.Free(0, 1) == nil || a.Free(-1, 1) == nil || a.Free(0, 0) == nil {
-				t.Errorf("%s: frees something", name)
-			}
-			for b := range a.Blocks() {
-				t.Errorf("%s: %v is free", name, b)
-			}
-			if err := a.Verify(); err != nil {
-				t.Errorf("%s: %v", name, err)
-			}
-			a.Reset()
-		}
-	}
-}
-
 // A range that is no power of two ends in a block whose buddy would lie beyond it,
 // and maybe beyond the table.
 func TestBuddyBeyondTheRange(t *testing.T) {

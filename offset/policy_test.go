@@ -112,3 +112,27 @@ func TestZeroTrees(t *testing.T) {
 		})
 	}
 }
+
+// TestZeroPlacements: the zero value of any placement has no room, also after a Reset.
+func TestZeroPlacements(t *testing.T) {
+	for _, fresh := range []func() offset.Allocator{
+		func() offset.Allocator { return new(offset.SingleTree) },
+		func() offset.Allocator { return new(offset.TwoTree) },
+		func() offset.Allocator { return new(offset.TLSF) },
+		func() offset.Allocator { return new(offset.Few) },
+		func() offset.Allocator { return new(offset.Buddy) },
+	} {
+		for _, size := range []int{-1, 0, 1, 64} {
+			for _, reset := range []bool{false, true} {
+				a := fresh()
+				if reset {
+					a.Reset()
+				}
+				if a.Allocate(size) != -1 || a.AllocateAligned(size, 8) != -1 || a.Find(size) != -1 || a.Free(0, size) == nil ||
+					a.Fits() != 0 || a.Size() != 0 || a.FreeBytes() != 0 {
+					t.Errorf("%T, reset %v: something of %d offsets: %v", a, reset, size, a)
+				}
+			}
+		}
+	}
+}
