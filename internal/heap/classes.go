@@ -6,6 +6,11 @@ package heap
 // Above, the sizes are those of which 15 to 8 fill a span, and the spans double
 // with the sizes; above 32 KiB, 7 to 4. Spans of half that have 8 slots or more
 // serve where there is little of a class, or little room.
+//
+// Every fourth class of small requests is a host. The three below it are its guests:
+// as long as a guest has no span of its own, and the host none with free slots but its
+// current one, the guest takes slots of that. So a program that has a few blocks of each
+// size has one span for four classes.
 const (
 	slotAlign = 16       // bytes: the alignment of every slot
 	maxSmall  = 4096     // bytes: the largest small request
@@ -61,6 +66,14 @@ func init() {
 		}
 		classOf[i] = uint8(c)
 	}
+}
+
+// hostOf returns the host of class c; that is c unless c is a guest.
+func hostOf(c int) int {
+	if c < small {
+		return c | 3
+	}
+	return c
 }
 
 // class returns the class of requests of n bytes, from 1 to maxSlot.

@@ -8,8 +8,9 @@
 //	n <= 64 KiB                                 n > 64 KiB, and smaller ones of
 //	  |                                         a heap or a class that has had few
 //	shard, one for each P            shard.go     |
-//	  current span of each of 84 classes; or      |
-//	  the strip, if parts are freed    strip.go  |
+//	  current span of each of 84 classes, four    |
+//	  sharing one where there are few blocks; or  |
+//	  the strip, if parts are freed    strip.go   |
 //	  | none has a free slot, or room             |
 //	  spans with free slots, then what others     |
 //	  freed in this shard's spans                 |
@@ -66,7 +67,8 @@
 //     nothing is placed
 //   - a span lies in one chunk, at a multiple of 16 KiB, and has one owner, whose
 //     current span it is, or in whose list if it has free slots; empty
-//     spans are at the end of the list, and idle counts their units
+//     spans are at the end of the list, and idle counts their units; a guest's
+//     current span is its own or that of its host
 //   - of the slots carved so far, those whose record says free are exactly those
 //     on the span's list; a queued slot has its bit set, and its span is on a stack
 //   - of a block freed in parts the bytes that are not gone are counted, one at

@@ -217,16 +217,7 @@ func (h *Heap) mallocSlot(n, c int) ([]byte, error) {
 	}
 	unpin(s)
 	h.mu.Lock()
-	if h.closed || !h.shareOut() || h.direct(c) {
-		b, err := h.placeBlock(n, 1)
-		return b, h.unlock(err)
-	}
-	if c >= small {
-		if b, err, ok := h.placeCut(n, c); ok {
-			return b, h.unlock(err)
-		}
-	}
-	for {
+	for !h.closed && h.shareOut() {
 		// The goroutine may be on another P each time around.
 		s := h.pinLocked()
 		if s.refill(c) {
@@ -235,17 +226,26 @@ func (h *Heap) mallocSlot(n, c int) ([]byte, error) {
 			unpin(s)
 			return b, h.unlock(nil)
 		}
+		of := s.lacks(c)
 		unpin(s)
-		sp := h.placeSpan(c)
+		if h.direct(of) {
+			break
+		}
+		if c >= small {
+			if b, err, ok := h.placeCut(n, c); ok {
+				return b, h.unlock(err)
+			}
+		}
+		sp := h.placeSpan(of)
 		if sp == nil {
-			// There may be room for the block alone.
-			b, err := h.placeBlock(n, 1)
-			return b, h.unlock(err)
+			break // there may be room for the block alone
 		}
 		s = h.pinLocked()
 		s.adopt(sp)
 		unpin(s)
 	}
+	b, err := h.placeBlock(n, 1)
+	return b, h.unlock(err)
 }
 
 func (s *shard) takeFor(n, c int) []byte {

@@ -8,16 +8,26 @@ import (
 )
 
 // TestLentSlotStays: the span of a slot that is lent stays where it is, until the next
-// allocation.
+// allocation, be it one of the class or of its host.
 func TestLentSlotStays(t *testing.T) {
-	const n = 100
 	needPins(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	for _, n := range []int{100, 128} {
+		mustKeepLent(t, n)
+	}
+}
+
+func mustKeepLent(t *testing.T, n int) {
+	t.Helper()
 	h := sharedOut(t, n)
+	other := h.Stats().Spans
+	for left := firstWait(class(10*n)) + 1; left > 0; left-- {
+		mustFree(t, h, mustMalloc(t, h, 10*n)) // a span that nobody needs
+	}
 	b := h.Borrow(n)
 	sp := h.spanAt(addressOf(b))
-	if sp == nil || sp.used != 0 {
-		t.Fatalf("lent from %v", sp)
+	if sp == nil || sp.used != 0 || h.Stats().Spans != other+1 {
+		t.Fatalf("lent from %v, %d spans, %d before", sp, h.Stats().Spans, other)
 	}
 	for range 2 {
 		if err := h.Trim(); err != nil {
@@ -25,6 +35,9 @@ func TestLentSlotStays(t *testing.T) {
 		}
 		if h.spanAt(addressOf(b)) != sp || !h.Owns(b) {
 			t.Fatal("what is lent was given back")
+		}
+		if got := h.Stats().Spans; got != 1 {
+			t.Fatalf("%d spans, one is lent from", got)
 		}
 	}
 	mustGoUnlent(t, h, n)

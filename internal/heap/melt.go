@@ -55,7 +55,7 @@ func (h *Heap) meltSpan(sp *span) {
 		unpin(s)
 		h.pause()
 	}
-	if owner.lends(int(sp.class)) && sp.where == isCur {
+	if owner.lends(sp) {
 		h.lent = sp.chunk
 	}
 	h.freeze(owner, sp)
@@ -138,7 +138,7 @@ func (h *Heap) dissolve(sp *span) {
 func (s *shard) unlink(sp *span) {
 	switch sp.where {
 	case isCur:
-		s.cur[sp.class] = exhausted
+		s.swap(int(sp.class), sp, exhausted)
 	case isListed:
 		if sp.used == 0 {
 			s.idle -= sp.units()

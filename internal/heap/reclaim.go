@@ -81,8 +81,8 @@ func (h *Heap) reclaim() {
 // takeOver makes s the owner of the spans with free slots that from owns.
 func (s *shard) takeOver(from *shard) {
 	for c := range from.spans {
-		if sp := from.cur[c]; sp != exhausted && !from.lends(c) {
-			from.cur[c] = exhausted
+		if sp := from.own(c); sp != exhausted && !from.lends(sp) {
+			from.swap(c, sp, exhausted)
 			sp.where = isFull
 			if !sp.full() {
 				from.file(sp)

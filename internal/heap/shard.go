@@ -24,7 +24,9 @@ type shard struct {
 	// in any case, nil before settle. Changed under mu.
 	p, front, home unsafe.Pointer
 
-	cur       [128]*span // by class; 128 so that the index needs no bounds check
+	// The current spans by class, that of the host for a guest that has none of its own.
+	// 128 so that the index needs no bounds check.
+	cur       [128]*span
 	spans     [kinds]list
 	idle      int    // units of empty spans in the lists
 	unsampled int64  // blocks that count for the sampled guard, which does not know them yet
@@ -124,19 +126,55 @@ func newShard() *shard {
 }
 
 // refill gives class c a current span with a free slot, from what the shard
-// has; false if it has none. The slots that were used up count for the sampled
-// guard.
+// has; false if it has none. A guest that would take the slots which a busy host frees
+// is to get a span of its own.
 func (s *shard) refill(c int) bool {
-	sp := s.cur[c]
+	if s.remote.Load() != nil {
+		s.drain()
+	}
+	switch host := hostOf(c); {
+	case s.cur[c].head != noSlot:
+		return true
+	case !s.spanless(c) || s.spans[c].front != nil:
+		return s.refillOwn(c)
+	case s.spans[host].front != nil || !s.refillOwn(host):
+		return false
+	default:
+		s.cur[c] = s.cur[host]
+		return true
+	}
+}
+
+// own returns the current span of class c if it is one of that class, else exhausted.
+func (s *shard) own(c int) *span {
+	if sp := s.cur[c]; int(sp.class) == c {
+		return sp
+	}
+	return exhausted
+}
+
+// spanless says whether class c is a guest without a current span of its own.
+func (s *shard) spanless(c int) bool { return hostOf(c) != c && s.own(c) == exhausted }
+
+// lacks returns the class of the span that is to be placed where refill found nothing
+// for class c: a guest gets one of its own where the host has one already.
+func (s *shard) lacks(c int) int {
+	if host := hostOf(c); s.spanless(c) && s.own(host) == exhausted {
+		return host
+	}
+	return c
+}
+
+// refillOwn is refill from spans of class c alone. The slots that were used up count
+// for the sampled guard.
+func (s *shard) refillOwn(c int) bool {
+	sp := s.own(c)
 	if sp.head != noSlot {
 		return true
 	}
 	if sp.stock > 0 {
 		s.unsampled += int64(sp.stock)
 		sp.stock = 0
-	}
-	if s.remote.Load() != nil {
-		s.drain()
 	}
 	if sp.head == noSlot && !sp.carve() {
 		l := &s.spans[c]
@@ -158,13 +196,23 @@ func (s *shard) refill(c int) bool {
 
 // setCur makes sp the current span of class c, and files the one before.
 func (s *shard) setCur(c int, sp *span) {
-	old := s.cur[c]
-	s.cur[c] = sp
+	old := s.own(c)
+	s.swap(c, old, sp)
 	sp.where = isCur
 	if old != exhausted {
 		old.where = isFull
 		if !old.full() {
 			s.file(old)
+		}
+	}
+}
+
+// swap makes sp the current span of class c, and of its guests that had old from it.
+func (s *shard) swap(c int, old, sp *span) {
+	s.cur[c] = sp
+	for guest := c - 1; guest >= 0 && hostOf(guest) == c; guest-- {
+		if s.cur[guest] == old {
+			s.cur[guest] = sp
 		}
 	}
 }
@@ -265,8 +313,10 @@ func (s *shard) queue(sp *span, i, r uint32) bool {
 	return true
 }
 
-// lends says whether the current span of class c may have a borrower.
-func (s *shard) lends(c int) bool { return s.lent == c+1 && s.lentAt == s.malloced }
+// lends says whether sp, a current span, may have a borrower.
+func (s *shard) lends(sp *span) bool {
+	return s.lent > 0 && s.lentAt == s.malloced && s.cur[s.lent-1] == sp
+}
 
 // takeIdle unlinks all empty spans and returns them linked through next. The
 // current spans stay unless all is set.
@@ -277,8 +327,8 @@ func (s *shard) takeIdle(all bool) (idle *span) {
 			l.remove(sp)
 			sp.next, idle = idle, sp
 		}
-		if sp := s.cur[c]; all && sp != exhausted && sp.used == 0 && !s.lends(c) {
-			s.cur[c] = exhausted
+		if sp := s.own(c); all && sp != exhausted && sp.used == 0 && !s.lends(sp) {
+			s.swap(c, sp, exhausted)
 			sp.where = isFull
 			sp.next, idle = idle, sp
 		}

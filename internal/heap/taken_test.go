@@ -196,6 +196,7 @@ func TestQuietShardsHandOver(t *testing.T) {
 	for first := h.Stats().Spans; h.Stats().Spans < first+3; {
 		live = append(live, mustMalloc(t, h, 2048))
 	}
+	live = append(live, mustMalloc(t, h, 1900)) // a guest
 	h.mu.Lock()
 	set := newShardSet(len(h.set.Load().byID) + 1)
 	copy(set.byID, h.set.Load().byID)

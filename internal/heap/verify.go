@@ -121,7 +121,9 @@ func (h *Heap) verifyShards(spans map[*span]bool) error {
 				}
 				listed[sp] = true
 			}
-			if sp := s.cur[c]; sp != exhausted && (sp.where != isCur || sp.owner.Load() != s || int(sp.class) != c) {
+			sp := s.cur[c]
+			if sp != exhausted && (sp.where != isCur || sp.owner.Load() != s || sp != s.cur[sp.class] ||
+				int(sp.class) != c && int(sp.class) != hostOf(c)) {
 				return fmt.Errorf("heap: shard %d class %d: wrong current span %v", id, c, sp)
 			}
 		}
