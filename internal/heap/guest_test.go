@@ -69,7 +69,8 @@ func TestGuestsShareSpans(t *testing.T) {
 // TestGuestGetsItsOwn: a guest has spans of its own from where the host's is full, and
 // then takes none of the host's slots any more.
 func TestGuestGetsItsOwn(t *testing.T) {
-	needPins(t) // a shard's number is the P's
+	// A shard's number is the P's.
+	needPins(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // one shard
 	for host := 3; host < small; host += 4 {
 		for c := host - 3; c < host; c++ {

@@ -50,7 +50,8 @@ func (h *Heap) placeBlock(n, align int) ([]byte, error) {
 }
 
 // fewBytes is what a heap has mapped as long as one chunk more is much of it: until then
-// half spans fill what is left between others.
+// half spans fill what is left between others, and blocks go to the first chunk in which
+// there is room again, not to the last one used.
 const fewBytes = 16 << 20
 
 const (
@@ -186,8 +187,7 @@ func (h *Heap) takeMapped(n, align int) (*chunk, int) {
 		if off := h.takeFrom(c, n, align); off >= 0 {
 			return c, off
 		}
-		h.last = nil
-		h.fits.set(c.index, c.place.Fits())
+		h.leaveLast()
 	}
 	// Room may not be aligned: then a few of the next chunks have a try.
 	for i, tries := h.fits.first(n), 8; i >= 0 && tries > 0; i, tries = h.fits.after(i, n), tries-1 {
@@ -202,6 +202,12 @@ func (h *Heap) takeMapped(n, align int) (*chunk, int) {
 		}
 	}
 	return nil, 0
+}
+
+// leaveLast has the next block search for a chunk: the first with room.
+func (h *Heap) leaveLast() {
+	h.fits.set(h.last.index, h.last.place.Fits())
+	h.last = nil
 }
 
 // takeFrom places n bytes at a multiple of align in c; -1 if there is no room.
@@ -240,7 +246,11 @@ func (h *Heap) giveBack(c *chunk, off, n int) {
 
 func (h *Heap) gaveBack(c *chunk) {
 	if c != h.last {
-		h.fits.set(c.index, c.place.Fits())
+		fits := c.place.Fits()
+		h.fits.set(c.index, fits)
+		if h.last != nil && c.index < h.last.index && fits >= spanUnit && h.mapped < fewBytes {
+			h.leaveLast() // so that it drains
+		}
 	}
 	if c.empty() {
 		c.idle, c.used = true, h.period

@@ -67,7 +67,7 @@ func (h *Heap) reclaim() {
 			continue
 		}
 		s.drain()
-		h.dropSpans(s.takeIdle(true))
+		h.dropSpans(s.takeIdle())
 		dead = h.freezeDead(s, dead)
 		if me != noShard && s != me && s.malloced == s.seen {
 			me.takeOver(s)
@@ -103,7 +103,7 @@ func (h *Heap) releaseIdle() {
 	h.mu.Lock()
 	if h.set.Load() != nil {
 		s := h.pinLocked()
-		idle := s.takeIdle(false)
+		idle := s.takeIdle()
 		unpin(s)
 		h.dropSpans(idle)
 		h.arm()

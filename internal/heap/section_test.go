@@ -69,10 +69,17 @@ func TestSectionFindsP(t *testing.T) {
 			t.Errorf("the P is at %d and at %d", place, pOfM)
 		}
 	}
+	known := 0
 	for i, s := range set.byID {
-		if s.home == nil || s.p != s.home || s.front != s.home {
-			t.Errorf("shard %d does not know its P", i)
+		if s.p != s.home || s.front != s.home {
+			t.Errorf("sections find shard %d by another P than its own", i)
 		}
+		if s.home != nil { // on a busy machine a P may not have had its turn under mu
+			known++
+		}
+	}
+	if known == 0 {
+		t.Error("no shard knows its P")
 	}
 }
 

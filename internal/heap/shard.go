@@ -318,16 +318,16 @@ func (s *shard) lends(sp *span) bool {
 	return s.lent > 0 && s.lentAt == s.malloced && s.cur[s.lent-1] == sp
 }
 
-// takeIdle unlinks all empty spans and returns them linked through next. The
-// current spans stay unless all is set.
-func (s *shard) takeIdle(all bool) (idle *span) {
+// takeIdle unlinks all empty spans, but for one that is lent from, and returns them
+// linked through next.
+func (s *shard) takeIdle() (idle *span) {
 	for c := range s.spans {
 		l := &s.spans[c]
 		for sp := l.back; sp != nil && sp.used == 0; sp = l.back {
 			l.remove(sp)
 			sp.next, idle = idle, sp
 		}
-		if sp := s.own(c); all && sp != exhausted && sp.used == 0 && !s.lends(sp) {
+		if sp := s.own(c); sp != exhausted && sp.used == 0 && !s.lends(sp) {
 			s.swap(c, sp, exhausted)
 			sp.where = isFull
 			sp.next, idle = idle, sp

@@ -1,6 +1,7 @@
 package heap
 
 import (
+	"runtime"
 	"testing"
 	"unsafe"
 
@@ -233,5 +234,59 @@ func TestShardBeyondTheSet(t *testing.T) {
 	unpin(s)
 	if s == noShard || len(h.set.Load().byID) == 0 {
 		t.Errorf("%d shards", len(h.set.Load().byID))
+	}
+}
+
+// TestCurrentSpansGoIdle: when a shard gives back what is empty, the spans that it
+// allocates from go as well, and do not stand alone in chunks that are empty otherwise.
+func TestCurrentSpansGoIdle(t *testing.T) {
+	needPins(t)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // one shard
+	h := pastWait(t, 1<<20)
+	for host := 3; host < small; host += 4 {
+		mustFree(t, h, mustMalloc(t, h, int(slotSize[host])))
+	}
+	if got := h.Stats().Spans; got != small/4 {
+		t.Fatalf("%d spans, there are %d hosts", got, small/4)
+	}
+	var live [][]byte
+	for range 8 << 10 {
+		live = append(live, mustMalloc(t, h, 1024))
+	}
+	left := len(live) - 1
+	for spans := h.Stats().Spans; h.Stats().Spans >= spans; left-- { // until it gives back
+		mustFree(t, h, live[left])
+	}
+	for _, s := range h.shardList() {
+		for c := range s.cur {
+			if sp := s.cur[c]; sp != exhausted && sp.used == 0 {
+				t.Errorf("%v stays", sp)
+			}
+		}
+	}
+	mustVerify(t, h)
+}
+
+// TestEarlierChunkServesAgain: in a heap of few bytes blocks go to the first chunk that
+// has room again, however much there is in the one of the last block.
+func TestEarlierChunkServesAgain(t *testing.T) {
+	const n = 100 << 10
+	for _, few := range []bool{true, false} {
+		h := newHeap(1 << 20)
+		h.ticking.Store(true) // no clock: nothing is taken back
+		first := mustMalloc(t, h, n)
+		for h.Stats().Chunks < 2 {
+			mustMalloc(t, h, n)
+		}
+		if !few {
+			mustMalloc(t, h, fewBytes)
+			mustMalloc(t, h, n) // in the second chunk
+		}
+		mustFree(t, h, first)
+		got := h.table.Load().find(addressOf(mustMalloc(t, h, n))).c.index
+		if (got == 0) != few {
+			t.Errorf("few bytes %v: the next block is in chunk %d", few, got)
+		}
+		mustVerify(t, h)
 	}
 }

@@ -136,7 +136,7 @@ var heapFaults = []fault{
 	{name: "mapping not given back", file: "reclaim.go", from: "\th.dead = append(h.dead, c.raw)\n", to: ""},
 	{name: "refused unmap forgotten", file: "reclaim.go", from: "\t\t\tkept = append(kept, mem)\n", to: ""},
 	{name: "remote frees not reclaimed", file: "reclaim.go", from: "\t\ts.drain()\n", to: ""},
-	{name: "spans not reclaimed", file: "reclaim.go", from: "\t\th.dropSpans(s.takeIdle(true))\n", to: ""},
+	{name: "spans not reclaimed", file: "reclaim.go", from: "\t\th.dropSpans(s.takeIdle())\n", to: ""},
 	{name: "span taken over without its owner", file: "reclaim.go", from: "\t\t\tsp.owner.Store(s)\n", to: ""},
 	{name: "nothing trimmed by itself", file: "reclaim.go", from: "h.dropEmpty(low, true)", to: "h.dropEmpty(min(low, 0), true)"},
 	{name: "chunks in use go first", file: "reclaim.go", from: "unused == (c.used != h.period)", to: "unused == (c.used == h.period)"},
