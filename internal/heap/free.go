@@ -1,6 +1,7 @@
 package heap
 
 import (
+	"math/bits"
 	"runtime"
 	"sync/atomic"
 	"unsafe"
@@ -59,7 +60,12 @@ func (h *Heap) freeOther(sp *span, b []byte) bool {
 		return h.freeSlow(sp, b)
 	}
 	if sp.class == stripClass {
-		i = uint(sp.begin(uint32(i), true))
+		if last := uint(sp.last); i >= last {
+			i = last
+		} else {
+			w, set := sp.begun(uint32(i))
+			i = uint(w*64 + uint32(bits.Len64(set)) - 1)
+		}
 	}
 	done := false
 	if i < uint(len(sp.recs)) {

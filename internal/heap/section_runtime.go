@@ -132,7 +132,7 @@ func prepareSections() {
 		if inlined((*Heap).Malloc, "pOf", "(*hints).of", "(*shardSet).at", "(*span).take") &&
 			inlined((*Heap).Free, "(*guesses).of", "Load", "pOf", "(*hints).of", "(*shardSet).at", "(*span).slot", "(*span).give") &&
 			inlined((*Heap).freeForeign, "Load", "pOf", "(*hints).of", "(*shardSet).at", "(*span).slot", "(*span).whole", "(*shard).queue") &&
-			inlined((*Heap).freeOther, "Load", "pOf", "(*hints).of", "(*shardSet).at", "(*span).slot", "(*span).begin", "lengthOf",
+			inlined((*Heap).freeOther, "Load", "pOf", "(*hints).of", "(*shardSet).at", "(*span).slot", "(*span).begun", "lengthOf",
 				"(*parts).bit", "anySet", "setAll", "(*span).uncut", "(*span).trim", "(*shard).noteTrim", "(*shard).cutsOf") &&
 			inlined((*Heap).Borrow, "pOf", "(*hints).of", "(*shardSet).at") &&
 			inlined((*Heap).cut, "pOf", "(*hints).of", "(*shardSet).at", "(*span).room", "granules", "(*span).cut", "(*shard).cut") {

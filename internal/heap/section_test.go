@@ -198,14 +198,6 @@ func TestSections(t *testing.T) {
 	if runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
 		t.Skip("knows no other calls")
 	}
-	const pkg = "github.com/gomem-go/gomem/internal/heap."
-	// Each of these is of the runtime, or called where the section has ended.
-	allowed := []string{
-		"runtime.getm", "runtime.procPin", "runtime.panicBounds",
-		pkg + "(*Heap).TryMalloc", pkg + "(*Heap).mallocAny", pkg + "(*Heap).borrowSlow", pkg + "(*Heap).freeOther", pkg + "(*Heap).freeSlow",
-		pkg + "(*Heap).freeForeign", pkg + "(*Heap).freeLarge", pkg + "(*Heap).cutSlow", pkg + "(*Heap).filed",
-		pkg + "(*shard).announce", "runtime.procUnpin", pkg + "(*Heap).startClock",
-	}
 	for _, build := range []struct {
 		flags []string
 		on    bool // sections see shards
@@ -219,17 +211,17 @@ func TestSections(t *testing.T) {
 	} {
 		code, on := disassemble(t, build.flags)
 		called := false
-		for _, f := range []string{"Malloc", "Free", "freeForeign", "freeOther", "Borrow", "cut"} {
+		for _, f := range withSections {
 			if !marked(t, f) {
 				t.Errorf("%s is not marked go:nosplit and go:noinline", f)
 			}
-			lines := code[pkg+"(*Heap)."+f]
+			lines := code[thisPackage+"(*Heap)."+f]
 			if len(lines) == 0 {
 				t.Errorf("%q: no machine code of %s", build.flags, f)
 			}
 			for _, line := range lines {
 				call := callPattern.FindStringSubmatch(line)
-				if call == nil || slices.Contains(allowed, call[1]) {
+				if call == nil || slices.Contains(sectionCalls, call[1]) {
 					continue
 				}
 				if strings.HasPrefix(call[1], "runtime.morestack") {
@@ -245,6 +237,56 @@ func TestSections(t *testing.T) {
 		}
 		if on == called {
 			t.Errorf("%q: sections call: %v", build.flags, called)
+		}
+	}
+}
+
+const thisPackage = "github.com/gomem-go/gomem/internal/heap."
+
+var (
+	withSections = []string{"Malloc", "Free", "freeForeign", "freeOther", "Borrow", "cut"}
+	// Each of these is of the runtime, or called where the section has ended.
+	sectionCalls = []string{
+		"runtime.getm", "runtime.procPin", "runtime.panicBounds",
+		thisPackage + "(*Heap).TryMalloc", thisPackage + "(*Heap).mallocAny", thisPackage + "(*Heap).borrowSlow",
+		thisPackage + "(*Heap).freeOther", thisPackage + "(*Heap).freeSlow", thisPackage + "(*Heap).freeForeign",
+		thisPackage + "(*Heap).freeLarge", thisPackage + "(*Heap).cutSlow", thisPackage + "(*Heap).filed",
+		thisPackage + "(*shard).announce", "runtime.procUnpin", thisPackage + "(*Heap).startClock",
+	}
+)
+
+// TestSectionsElsewhere: the compiler inlines sections also for the processors with the
+// fewest instructions that functions of the standard library stand for, so that the fast
+// paths are not lost there.
+func TestSectionsElsewhere(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles this package several times")
+	}
+	call := regexp.MustCompile(`\t(?:CALL|DUFF\w+)\t(?:\w+, )?(.+?)(?:\(SB\))?$`)
+	for _, arch := range []string{"mips64le", "ppc64le", "riscv64", "s390x"} {
+		cmd := exec.Command("go", "build", "-gcflags=-S", ".")
+		cmd.Env = append(os.Environ(), "GOARCH="+arch, "CGO_ENABLED=0")
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", arch, err, out)
+		}
+		seen, within := 0, ""
+		for line := range strings.Lines(string(out)) {
+			line = strings.TrimRight(line, "\n")
+			if text, ok := strings.CutPrefix(line, thisPackage); ok {
+				name, _, _ := strings.Cut(text, " STEXT ")
+				if within = strings.TrimPrefix(name, "(*Heap)."); slices.Contains(withSections, within) {
+					seen++
+				}
+				continue
+			}
+			found := call.FindStringSubmatch(line)
+			if found != nil && slices.Contains(withSections, within) && !slices.Contains(sectionCalls, found[1]) {
+				t.Errorf("%s: a section in %s calls %s", arch, within, found[1])
+			}
+		}
+		if seen != len(withSections) {
+			t.Errorf("%s: machine code of %d functions", arch, seen)
 		}
 	}
 }

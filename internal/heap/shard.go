@@ -306,11 +306,17 @@ func (s *shard) queue(sp *span, i, r uint32) bool {
 	if !atomic.CompareAndSwapUint32(&sp.recs[i], r, stateQueue) {
 		return false
 	}
-	bit := uint32(1) << (i % 32)
-	if atomic.OrUint32(&sp.bits[i/32], bit)&bit != 0 {
-		s.raced++ // somebody queued it, and the owner freed it, at once
+	word, bit := &sp.bits[i/32], uint32(1)<<(i%32)
+	// Not atomic.OrUint32, which is a call on most processors.
+	for old := atomic.LoadUint32(word); ; old = atomic.LoadUint32(word) {
+		if old&bit != 0 {
+			s.raced++ // somebody queued it, and the owner freed it, at once
+			return true
+		}
+		if atomic.CompareAndSwapUint32(word, old, old|bit) {
+			return true
+		}
 	}
-	return true
 }
 
 // lends says whether sp, a current span, may have a borrower.

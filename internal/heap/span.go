@@ -1,6 +1,7 @@
 package heap
 
 import (
+	"math/bits"
 	"sync/atomic"
 	"unsafe"
 )
@@ -137,7 +138,12 @@ func (sp *span) whole() uint32 {
 func (sp *span) block(off uint32, local bool) (i, within, r uint32) {
 	at, _ := sp.slot(uintptr(off))
 	if i = uint32(at); sp.class == stripClass {
-		i = sp.begin(i, local)
+		if local && i >= sp.last {
+			i = sp.last
+		} else {
+			w, set := sp.begun(i)
+			i = w*64 + uint32(bits.Len64(set)) - 1
+		}
 	}
 	if i >= uint32(len(sp.recs)) {
 		return i, 0, stateFree

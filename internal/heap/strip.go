@@ -1,7 +1,6 @@
 package heap
 
 import (
-	"math/bits"
 	"sync/atomic"
 	"unsafe"
 )
@@ -90,19 +89,17 @@ func (sp *span) uncut(i uint32) {
 	}
 }
 
-// begin returns the granule where the block around granule i begins; any other if
-// there is no block. local says whether the caller is the owner.
-func (sp *span) begin(i uint32, local bool) uint32 {
-	if local && i >= sp.last {
-		return sp.last
-	}
-	w := i / 64
-	set := atomic.LoadUint64(&sp.begins[w]) & (2<<(i%64) - 1)
+// begun is where the block around granule i begins, if it is not the last one: the
+// last bit of set, which is word w; elsewhere if there is no block. To count up to the
+// bit is for the caller: begun would not be inlined where it takes more than one instruction.
+func (sp *span) begun(i uint32) (w uint32, set uint64) {
+	w = i / 64
+	set = atomic.LoadUint64(&sp.begins[w]) & (2<<(i%64) - 1)
 	for set == 0 && w > 0 && i/64-w < maxCut/chunkUnit/64 { // no block reaches further
 		w--
 		set = atomic.LoadUint64(&sp.begins[w])
 	}
-	return w*64 + uint32(bits.Len64(set)) - 1
+	return w, set
 }
 
 // noteTrim takes note that a block of n bytes was trimmed, and whether it was the
