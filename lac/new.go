@@ -290,17 +290,17 @@ func (ac *Allocator) String(v string) *string {
 	// Each case ends by itself: a jump to a common end takes as long as such a copy.
 	s := (*stringHeader)(p)
 	if n >= 8 {
-		copyEnds[uint64](to, from, n)
+		copyEnds[[8]byte](to, from, n)
 		s.data, s.len = uintptr(to), n
 		return (*string)(p)
 	}
 	if n >= 4 {
-		copyEnds[uint32](to, from, n)
+		copyEnds[[4]byte](to, from, n)
 		s.data, s.len = uintptr(to), n
 		return (*string)(p)
 	}
 	if n >= 2 {
-		copyEnds[uint16](to, from, n)
+		copyEnds[[2]byte](to, from, n)
 		s.data, s.len = uintptr(to), n
 		return (*string)(p)
 	}
@@ -343,12 +343,13 @@ func (ac *Allocator) stringSlow(v string, size uintptr) *string {
 	return s
 }
 
-// copyEnds copies the first and the last word of n bytes.
-func copyEnds[W uint64 | uint32 | uint16](to, from unsafe.Pointer, n int) {
-	// Safety: n is at least the size of a word.
-	at := n - int(unsafe.Sizeof(W(0)))
-	first, last := *(*W)(from), *(*W)(unsafe.Add(from, at))
-	*(*W)(to), *(*W)(unsafe.Add(to, at)) = first, last
+// copyEnds copies the first and the last len(W) of n bytes. A W needs no alignment, unlike
+// a number: not every processor reads one from any address.
+func copyEnds[W [8]byte | [4]byte | [2]byte](to, from unsafe.Pointer, n int) {
+	// Safety: n is at least the size of a W.
+	at := n - int(unsafe.Sizeof(*(*W)(nil)))
+	*(*W)(to) = *(*W)(from)
+	*(*W)(unsafe.Add(to, at)) = *(*W)(unsafe.Add(from, at))
 }
 
 // The scalars of protobuf's first generated API: each returns a pointer to a
