@@ -109,7 +109,8 @@ func WithSampledGuard(o SampleOptions) Option {
 // Explain says what debug mode or the sampled guard knows of the memory at
 // addr, such as where a fault happened: a [*BlockError] with the block it is in
 // or beside, and the stacks of the allocation and the free. nil if they know
-// nothing. O(1).
+// nothing. On s390x a fault tells the page alone, so the byte that is named may be
+// another one of the page. O(1).
 func (a *ScalableMemoryAllocator) Explain(addr uintptr) error {
 	if a == nil {
 		return nil

@@ -20,6 +20,10 @@ func TestLentSlotStays(t *testing.T) {
 func mustKeepLent(t *testing.T, n int) {
 	t.Helper()
 	h := sharedOut(t, n)
+	s := h.enter(here())
+	if leave(s); s == noShard {
+		t.Skip("sections see no shard, so slots are not lent")
+	}
 	other := h.Stats().Spans
 	for left := firstWait(class(10*n)) + 1; left > 0; left-- {
 		mustFree(t, h, mustMalloc(t, h, 10*n)) // a span that nobody needs
