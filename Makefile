@@ -1,6 +1,6 @@
 # Every target that CI runs is a lane of .ci/run; this file gives them names.
 .DEFAULT_GOAL := help
-.PHONY: help ci test race tags debug asan checkptr cgocheck2 386 cross fuzz lint cover bench compare native nightly soak vuln mutants clean
+.PHONY: help ci test race tags debug asan checkptr cgocheck2 386 emulated cross fuzz lint cover bench compare native nightly soak vuln mutants clean
 
 CI := bash .ci/run
 
@@ -33,6 +33,8 @@ cgocheck2: ## the linear arena with checks at every pointer store
 
 386: ## the tests as a 32-bit program
 	$(CI) 386
+emulated: ## some on arm64, s390x and mips, by qemu
+	$(CI) emulated
 
 cross: ## vet and compile for the other platforms
 	$(CI) cross
