@@ -119,6 +119,9 @@ func (p *AllocatorPool) EnableDebugMode(on bool) {
 	p.debugOn.Store(on)
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.shards.Load() == nil {
+		p.prepare(defaults())
+	}
 	p.seats.clear(true)
 	p.renewShards()
 	clear(p.idle)

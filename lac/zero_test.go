@@ -41,6 +41,24 @@ func TestZeroPool(t *testing.T) {
 		t.Error("debug mode was switched off by the first Get")
 	}
 	ac.Release()
+	for _, on := range []bool{false, true} {
+		// Left before the first arena, or after it.
+		var left AllocatorPool
+		left.EnableDebugMode(on)
+		if on {
+			left.Get().Release()
+			left.EnableDebugMode(false)
+		}
+		ac := left.Get()
+		if ac.core.debug != nil {
+			t.Error("debug mode is still on")
+		}
+		*New[int](ac) = 1
+		ac.Release()
+		if s := left.Stats(); s.Releases != s.Gets || s.ChunksMade != 1 || left.chunkSize != defaultChunkSize {
+			t.Errorf("after debug mode was set to %v first: %+v with chunks of %d bytes", on, s, left.chunkSize)
+		}
+	}
 	if NewPool("", nil).Get() == nil {
 		t.Error("no arena with a nil option")
 	}
