@@ -248,8 +248,11 @@ func NewMap[K comparable, V any](ac *Allocator, cap int) map[K]V {
 // NewString copies v into the arena. The result is valid until the arena is
 // released; with a nil ac it is v itself. O(len(v)).
 func (ac *Allocator) NewString(v string) string {
-	if ac == nil || len(v) == 0 {
+	if ac == nil {
 		return v
+	}
+	if v == "" {
+		return "" // v itself may point to the Go heap
 	}
 	n := roundUp(uintptr(len(v)))
 	p := (*byte)(alloc(ac, n, elsewhere, none))
@@ -276,7 +279,7 @@ func (ac *Allocator) String(v string) *string {
 	n := len(v)
 	// No string is so long that the sum overflows.
 	size := stringFront + roundUp(uintptr(n))
-	if n > shortText {
+	if uint(n-1) >= shortText {
 		return ac.stringSlow(v, size)
 	}
 	// The texts of most fields are short, and calling for the copy takes as long as
@@ -304,10 +307,8 @@ func (ac *Allocator) String(v string) *string {
 		s.data, s.len = uintptr(to), n
 		return (*string)(p)
 	}
-	if n > 0 {
-		*(*byte)(to) = *(*byte)(from)
-		s.data, s.len = uintptr(to), n
-	}
+	*(*byte)(to) = *(*byte)(from)
+	s.data, s.len = uintptr(to), n
 	return (*string)(p)
 }
 
@@ -319,8 +320,8 @@ type stringHeader struct {
 	len  int
 }
 
-// stringSlow is String of longer texts, and serves it when the window has no room
-// for size bytes.
+// stringSlow is String of longer texts and of the empty one, and serves it when the
+// window has no room for size bytes.
 //
 //go:noinline
 func (ac *Allocator) stringSlow(v string, size uintptr) *string {
@@ -330,8 +331,11 @@ func (ac *Allocator) stringSlow(v string, size uintptr) *string {
 			p = ac.more(size)
 		}
 		if p != nil {
-			// Safety: as in String.
 			s := (*string)(p)
+			if v == "" {
+				return s // what follows the header may be another object
+			}
+			// Safety: as in String.
 			b := unsafe.Slice((*byte)(unsafe.Add(p, stringFront)), len(v))
 			copy(b, v)
 			*s = unsafe.String(unsafe.SliceData(b), len(b))

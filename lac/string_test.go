@@ -1,0 +1,31 @@
+package lac
+
+import (
+	"strings"
+	"testing"
+	"unsafe"
+)
+
+// An empty text has no pointer: one to where it was would keep nothing alive, and one
+// behind a chunk is none that the collector may meet.
+func TestEmptyStrings(t *testing.T) {
+	heap := strings.Repeat("on the heap ", len(t.Name()))
+	check := func(t *testing.T, ac *Allocator) {
+		for range 300 { // chunks of 512 bytes end with one of them
+			s, v := ac.String(heap[3:3]), ac.NewString(heap[3:3])
+			if *s != "" || unsafe.StringData(*s) != nil || v != "" || unsafe.StringData(v) != nil {
+				t.Fatalf("%q at %p, %q at %p", *s, unsafe.StringData(*s), v, unsafe.StringData(v))
+			}
+		}
+	}
+	for name, opts := range modes {
+		t.Run(name, func(t *testing.T) {
+			ac := quietPool(t, append(opts, WithChunkSize(512))...).Get()
+			defer ac.Release()
+			check(t, ac)
+			ac.IncRef()
+			defer ac.DecRef()
+			check(t, ac)
+		})
+	}
+}
