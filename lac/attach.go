@@ -39,7 +39,14 @@ func (a *attachments) reset() {
 func Attach[T any](ac *Allocator, v T) T {
 	if ac != nil {
 		if c := ac.alive("Attach"); c != nil {
-			c.attach(v, reflect.TypeFor[T]().Kind() == reflect.Interface)
+			switch kind := reflect.TypeFor[T]().Kind(); kind {
+			case reflect.String:
+				// An empty string would lose its pointer on the way into an interface.
+				// Safety: v is a string, whatever the name of its type.
+				c.keepText(*(*string)(unsafe.Pointer(&v)))
+			default:
+				c.attach(v, kind == reflect.Interface)
+			}
 			ac.grown(c)
 		}
 	}
@@ -69,7 +76,8 @@ func (c *core) attach(v any, boxed bool) {
 		case reflect.Slice:
 			p, size = r.UnsafePointer(), uintptr(r.Cap())*t.Elem().Size()
 		case reflect.String:
-			p, size = unsafe.Pointer(unsafe.StringData(r.String())), uintptr(r.Len())
+			c.keepText(r.String())
+			return
 		case reflect.Struct, reflect.Array:
 			if hasPointers(t) {
 				c.keepFields(r)
@@ -81,6 +89,13 @@ func (c *core) attach(v any, boxed bool) {
 	}
 	if p != nil {
 		c.keep(p, size, nil)
+	}
+}
+
+// keepText attaches the bytes of v, or what an empty v points to.
+func (c *core) keepText(v string) {
+	if p := unsafe.Pointer(unsafe.StringData(v)); p != nil {
+		c.keep(p, uintptr(len(v)), nil)
 	}
 }
 

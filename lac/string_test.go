@@ -1,6 +1,7 @@
 package lac
 
 import (
+	"runtime"
 	"strings"
 	"testing"
 	"unsafe"
@@ -27,5 +28,34 @@ func TestEmptyStrings(t *testing.T) {
 			defer ac.DecRef()
 			check(t, ac)
 		})
+	}
+}
+
+// What an empty string points to is attached with it.
+func TestAttachEmptyString(t *testing.T) {
+	type name string
+	ac := quietPool(t).Get()
+	defer ac.Release()
+	gone := make(chan bool, 2)
+	texts := NewSlice[name](ac, 2, 2)
+	for i := range texts {
+		b := []byte(strings.Repeat("x", 100))
+		runtime.AddCleanup(unsafe.SliceData(b), func(gone chan bool) { gone <- true }, gone)
+		s := unsafe.String(unsafe.SliceData(b), len(b))[7:7]
+		texts[i] = Attach(ac, name(s))
+		if i > 0 {
+			texts[i] = name(Attach(ac, s))
+		}
+	}
+	for range 3 {
+		runtime.GC()
+	}
+	select {
+	case <-gone:
+		t.Error("a text was collected")
+	default:
+	}
+	if texts[0] != "" || texts[1] != "" {
+		t.Errorf("%q", texts)
 	}
 }
