@@ -119,27 +119,29 @@ func TestL17FindsUnattached(t *testing.T) {
 	k := len(t.Name())
 	heap := func() *int { return new(int) }
 	cases := map[string]func(ac *Allocator){
-		"lac.outer.In.P":    func(ac *Allocator) { New[outer](ac).In.P = heap() },
-		"lac.outer.Any":     func(ac *Allocator) { New[outer](ac).Any = heap() },
-		"lac.outer.Err":     func(ac *Allocator) { New[outer](ac).Err = errors.New(t.Name()) },
-		"lac.outer.S":       func(ac *Allocator) { New[outer](ac).S = make([]int, k) },
-		"lac.outer.Str":     func(ac *Allocator) { New[outer](ac).Str = strings.Repeat("x", k) },
-		"lac.outer.M":       func(ac *Allocator) { New[outer](ac).M = make(map[int]int, k) },
-		"lac.outer.F":       func(ac *Allocator) { New[outer](ac).F = func() int { k++; return k } },
-		"lac.outer.C":       func(ac *Allocator) { New[outer](ac).C = make(chan int) },
-		"lac.outer.U":       func(ac *Allocator) { New[outer](ac).U = unsafe.Pointer(heap()) },
-		"lac.outer.Arr[2]":  func(ac *Allocator) { New[outer](ac).Arr[2] = heap() },
-		"lac.outer.Boxed":   func(ac *Allocator) { New[outer](ac).Boxed = [4]int{k} },
-		"*int":              func(ac *Allocator) { *New[*int](ac) = heap() },
-		"[]*int[1]":         func(ac *Allocator) { NewSlice[*int](ac, 3, 3)[1] = heap() },
-		"[]lac.inner[2].P":  func(ac *Allocator) { NewSlice[inner](ac, 3, 3)[2].P = heap() },
-		"[]lac.inner[7].P":  func(ac *Allocator) { Append(ac, NewSlice[inner](ac, 7, 7), inner{heap()}) },
-		"lac.outer.Any.ptr": func(ac *Allocator) { NewFrom(ac, &outer{Any: heap()}) },
+		"lac.outer.In.P":      func(ac *Allocator) { New[outer](ac).In.P = heap() },
+		"lac.outer.Any":       func(ac *Allocator) { New[outer](ac).Any = heap() },
+		"lac.outer.Err":       func(ac *Allocator) { New[outer](ac).Err = errors.New(t.Name()) },
+		"lac.outer.S":         func(ac *Allocator) { New[outer](ac).S = make([]int, k) },
+		"lac.outer.Str":       func(ac *Allocator) { New[outer](ac).Str = strings.Repeat("x", k) },
+		"lac.outer.M":         func(ac *Allocator) { New[outer](ac).M = make(map[int]int, k) },
+		"lac.outer.F":         func(ac *Allocator) { New[outer](ac).F = func() int { k++; return k } },
+		"lac.outer.C":         func(ac *Allocator) { New[outer](ac).C = make(chan int) },
+		"lac.outer.U":         func(ac *Allocator) { New[outer](ac).U = unsafe.Pointer(heap()) },
+		"lac.outer.Arr[2]":    func(ac *Allocator) { New[outer](ac).Arr[2] = heap() },
+		"lac.outer.Boxed":     func(ac *Allocator) { New[outer](ac).Boxed = [4]int{k} },
+		"*int":                func(ac *Allocator) { *New[*int](ac) = heap() },
+		"[]*int[1]":           func(ac *Allocator) { NewSlice[*int](ac, 3, 3)[1] = heap() },
+		"[]lac.inner[2].P":    func(ac *Allocator) { NewSlice[inner](ac, 3, 3)[2].P = heap() },
+		"[]lac.inner[7].P":    func(ac *Allocator) { Append(ac, NewSlice[inner](ac, 7, 7), inner{heap()}) },
+		"lac.outer.Any.ptr":   func(ac *Allocator) { NewFrom(ac, &outer{Any: heap()}) },
+		"lac.outer.S.empty":   func(ac *Allocator) { New[outer](ac).S = make([]int, k)[:0:0] },
+		"lac.outer.Str.empty": func(ac *Allocator) { New[outer](ac).Str = strings.Repeat("x", k)[1:1] },
 	}
-	for want, build := range cases {
-		want = strings.TrimSuffix(want, ".ptr")
-		t.Run(want, func(t *testing.T) {
-			if !exactHeap && (strings.HasSuffix(want, "Any") || strings.HasSuffix(want, "Err") ||
+	for name, build := range cases {
+		want := strings.TrimSuffix(strings.TrimSuffix(name, ".ptr"), ".empty")
+		t.Run(name, func(t *testing.T) {
+			if !exactHeap && (strings.HasSuffix(name, ".empty") || strings.HasSuffix(want, "Any") || strings.HasSuffix(want, "Err") ||
 				strings.HasSuffix(want, "Str") || strings.HasSuffix(want, ".F") || strings.HasSuffix(want, "Boxed")) {
 				t.Skip("not looked at in portable builds")
 			}
@@ -194,6 +196,10 @@ func TestL18CorrectProgramsPass(t *testing.T) {
 	st := Attach(ac, struct{ p *int }{new(int)})
 	two.P = st.p
 	two.F = Attach(ac, func() string { return small })
+	three := New[item](ac)
+	three.S, three.Name = make([]int, len(s)-5000), Attach(ac, strings.Repeat("z", 9)[4:4])
+	four := New[item](ac)
+	four.S, four.Name = Attach(ac, make([]int, 3)[:0:0]), *ac.String(small[2:2])
 	ac.CheckExternalPointers()
 	ac.Release()
 }

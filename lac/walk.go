@@ -117,12 +117,12 @@ func (w *walker) walk(p unsafe.Pointer, t reflect.Type) {
 		if exactHeap {
 			w.pointer(word(0))
 		}
-	case reflect.String:
-		if exactHeap && word(1) > 0 {
+	case reflect.String: // an empty one has a pointer as well
+		if exactHeap {
 			w.pointer(word(0))
 		}
 	case reflect.Slice:
-		if word(2) > 0 {
+		if exactHeap || word(2) > 0 {
 			w.pointer(word(0))
 		}
 	case reflect.Interface:
