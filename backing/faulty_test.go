@@ -51,6 +51,21 @@ func TestFaultyFailsTheCallAskedFor(t *testing.T) {
 	}
 }
 
+// An order for a call that is none withdraws the one before, and is none itself.
+func TestFaultyWithdrawn(t *testing.T) {
+	f := backing.NewFaulty(backing.Heap())
+	for _, k := range []int{0, -1} {
+		f.FailFrom(backing.OpMap, 1, nil)
+		if _, err := f.Map(1); err == nil {
+			t.Fatal("Map does not fail")
+		}
+		f.FailFrom(backing.OpMap, k, nil)
+		if _, err := f.Map(1); err != nil {
+			t.Errorf("FailFrom(OpMap, %d): %v", k, err)
+		}
+	}
+}
+
 func TestFaultyRelease(t *testing.T) {
 	f := backing.NewFaulty(backing.Heap())
 	mem, err := f.Map(1)
@@ -104,7 +119,7 @@ func TestFaultyProtect(t *testing.T) {
 
 func TestOpString(t *testing.T) {
 	for op, want := range map[backing.Op]string{
-		backing.OpMap: "Map", backing.OpUnmap: "Unmap", backing.OpRelease: "Release", 7: "Op(7)",
+		backing.OpMap: "Map", backing.OpUnmap: "Unmap", backing.OpRelease: "Release", 3: "Op(3)", 7: "Op(7)", -1: "Op(-1)",
 	} {
 		if got := op.String(); got != want {
 			t.Errorf("Op(%d).String() = %q, want %q", int(op), got, want)

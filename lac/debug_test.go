@@ -1,11 +1,13 @@
 package lac
 
 import (
+	"errors"
 	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+	"unsafe"
 )
 
 type twoHalves struct{ front, back [5000]int }
@@ -61,6 +63,32 @@ func TestAttachedInParts(t *testing.T) {
 	}
 }
 
+// The object behind an attached one is another.
+func TestNotAttachedBeside(t *testing.T) {
+	var all [500]*[64]byte
+	at := map[uintptr]*[64]byte{}
+	for i := range all {
+		all[i] = new([64]byte)
+		at[uintptr(unsafe.Pointer(all[i]))] = all[i]
+	}
+	for _, x := range all {
+		next := at[uintptr(unsafe.Pointer(x))+64]
+		if next == nil {
+			continue
+		}
+		p, _ := strictPool(t, WithDebug())
+		ac := p.Get()
+		*New[*[64]byte](ac) = Attach(ac, x)
+		*New[*[64]byte](ac) = next
+		ac.Release()
+		if !errors.Is(p.Err(), ErrUnattached) {
+			t.Errorf("what lies behind an attached object counts as attached: %v", p.Err())
+		}
+		return
+	}
+	t.Skip("no two objects side by side")
+}
+
 // Arenas come and go while DebugCheck looks at all there are.
 func TestDebugCheckWhileReleased(t *testing.T) {
 	p := quietPool(t, WithDebug())
@@ -78,9 +106,13 @@ func TestDebugCheckWhileReleased(t *testing.T) {
 			}
 		})
 	}
+	s := make([]int, 20)
 	for range 200 {
 		ac := p.Get()
 		NewSlice[twoPointers](ac, 500, 500) // and nobody writes to it
+		for i := range 20 {
+			Attach(ac, &s[i])
+		}
 		runtime.Gosched()
 		ac.Release()
 	}

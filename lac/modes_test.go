@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"unsafe"
 )
 
 // What is not noticed by default, as the package says: a stale handle that was
@@ -86,5 +87,60 @@ func TestScannedKeepsHeapObjects(t *testing.T) {
 				ac.Release()
 			}
 		}
+	}
+}
+
+// Types whose places in the cache are the same do not get each other's memory, and
+// elements follow one another.
+func TestScannedSlabsByType(t *testing.T) {
+	type large struct{ p [20]*int }
+	ac := quietPool(t, WithScanned()).Get()
+	defer ac.Release()
+	small := New[*int](ac)
+	c := ac.core
+	first := *c.typed.cached(typeID[*int]())
+	for round := range 3 {
+		for i := range c.typed.cache {
+			c.typed.cache[i] = first
+		}
+		var l *large
+		if round == 1 {
+			l = &NewSlice[large](ac, 1, 1)[0]
+		} else {
+			l = New[large](ac)
+		}
+		if block := first.blocks[0]; uintptr(unsafe.Pointer(l))-uintptr(block.p) < uintptr(block.n)*first.size {
+			t.Errorf("round %d: an object lies in the memory of another type", round)
+		}
+	}
+	c.typed.cache = [64]*slab{}
+	New[*int](ac)
+	third, fourth := New[*int](ac), New[*int](ac)
+	if from := uintptr(unsafe.Pointer(small)); uintptr(unsafe.Pointer(third))-from != 2*word || uintptr(unsafe.Pointer(fourth))-from != 3*word {
+		t.Errorf("pointers at %p, %p and %p", small, third, fourth)
+	}
+}
+
+// A slab is there for the next arena, and forgotten if that has no use for it.
+func TestScannedSlabStays(t *testing.T) {
+	p := quietPool(t, WithScanned())
+	var c *core
+	use := func() {
+		ac := p.Get()
+		c = ac.core
+		New[*int](ac)
+		ac.Release()
+	}
+	use()
+	if n := testing.AllocsPerRun(100, use); n > 0 {
+		t.Errorf("%v allocations for an arena", n)
+	}
+	if len(c.typed.own) != 1 || len(c.typed.own[0].blocks) != 1 {
+		t.Error("no slab is left for the next arena")
+	}
+	c.typed.reset() // an arena without pointers lets go of the block, and the next one of the slab
+	c.typed.reset()
+	if len(c.typed.own) != 0 || len(c.typed.slabs) != 0 || *c.typed.cached(typeID[*int]()) != nil {
+		t.Errorf("%d slabs stay that two arenas did not use", len(c.typed.own))
 	}
 }

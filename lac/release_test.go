@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -185,4 +186,57 @@ func TestCountOfReferences(t *testing.T) {
 	}
 	ac.refs = 1
 	ac.Release()
+}
+
+// An arena released away from home is found there again, unless somebody at home
+// released it at the same time, and maybe lent it again.
+func TestSentHome(t *testing.T) {
+	p := quietPool(t)
+	s := &shard{slab: noHandles, last: &noHandles[0]}
+	lent := func() *Allocator {
+		h, c := &Allocator{pool: p, next: &noHandles[0]}, p.newCore()
+		s.turn(h, c)
+		p.start(h, c)
+		return h
+	}
+	a, b, again := lent(), lent(), lent()
+	for _, h := range []*Allocator{a, b} {
+		h.Int(1)
+		if !h.sendHome(h.core) || h.sendHome(h.core) {
+			t.Error("sent home twice, or not at all")
+		}
+	}
+	ca, cb := a.core, b.core
+	s.send(&returned{handle: again, core: again.core})        // lent again with its core
+	s.send(&returned{handle: &Allocator{refs: -1}, core: ca}) // released again with another one
+	s.drain()
+	if s.idle != 2 || s.cores[0] == s.cores[1] || a.refs != 0 || b.refs != 0 || a.core != nil || b.core != nil {
+		t.Errorf("%d idle arenas for two that came home", s.idle)
+	}
+	for _, c := range s.cores[:s.idle] {
+		if c != ca && c != cb || c.first.used != header+word {
+			t.Errorf("arena with %d bytes used came home", c.first.used)
+		}
+	}
+	if again.refs != 1 || again.core == nil {
+		t.Error("an arena was ended that is lent")
+	}
+}
+
+// Arenas that stay lent cost no slab of handles each time that their turn comes.
+func TestSlabStays(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	p := quietPool(t)
+	kept := []*Allocator{p.Get(), p.Get(), p.Get()}
+	slab := (*p.shards.Load())[0].slab
+	for range 3 * slabLen {
+		p.Get().Release()
+	}
+	if (*p.shards.Load())[0].slab != slab {
+		t.Error("another slab")
+	}
+	for _, ac := range kept {
+		ac.Release()
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"unsafe"
 )
 
 // Stacks grow, shrink and pass to other goroutines between the allocations from a
@@ -123,6 +124,49 @@ func TestSharedWhereStacksGrow(t *testing.T) {
 	}
 	ac.DecRef()
 	ac.Release()
+}
+
+// A goroutine that shares an arena goes the slow way for a window, and windows grow.
+func TestSharedFastPath(t *testing.T) {
+	if unsafe.Sizeof(table{}) == 1 {
+		t.Skip("goroutines that share an arena take turns here")
+	}
+	ac := quietPool(t).Get()
+	defer ac.Release()
+	ac.IncRef()
+	defer ac.DecRef()
+	slow := 0
+	for range 8000 {
+		alloc(ac, word, elsewhere, func(ac *Allocator) unsafe.Pointer {
+			slow++
+			return newSlow[uint64](ac)
+		})
+	}
+	// 1, 2, 4, 8 and then 16 KiB each, and some more if the stack moves.
+	if slow > 30 {
+		t.Errorf("%d of 8000 words were taken the slow way", slow)
+	}
+}
+
+// Chunks may have any size, and windows of a quarter or a sixteenth of one; objects
+// start on a multiple of 8.
+func TestSharedInOddChunks(t *testing.T) {
+	for size := 512; size <= 1536; size += 8 {
+		ac := quietPool(t, WithChunkSize(size)).Get()
+		ac.IncRef()
+		last := map[uintptr]bool{}
+		for i := range 60 {
+			p := New[[2]uint64](ac)
+			if at := uintptr(unsafe.Pointer(p)); at%8 != 0 || last[at] || *p != [2]uint64{} {
+				t.Fatalf("chunks of %d bytes: object %d at %#x holds %v", size, i, at, *p)
+			}
+			last[uintptr(unsafe.Pointer(p))] = true
+			*p = [2]uint64{1, 2}
+			ac.Int(3)
+		}
+		ac.DecRef()
+		ac.Release()
+	}
 }
 
 // The fast paths are inlined: each fits the compiler's budget, some just so.
