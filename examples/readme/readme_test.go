@@ -21,7 +21,7 @@ func Example_packets() {
 
 	b := a.Malloc(16 << 10) // owned until freed; not zeroed
 	n := copy(b, "a packet")
-	a.FreeRest(&b, n) // nearly all of the 16 KiB serves the next Malloc
+	a.FreeRest(&b, n) // nearly all of the 16 KiB is free for the next Malloc
 	fmt.Printf("%s: %d bytes in use\n", b, a.Stats().Live)
 
 	fmt.Println(a.Free(b), a.Free(b)) // the second free is refused
@@ -32,9 +32,9 @@ func Example_packets() {
 
 func Example_options() {
 	a := gomem.NewScalableMemoryAllocator(1<<20,
-		gomem.WithBacking(backing.Mmap()),  // outside of the Go heap
+		gomem.WithBacking(backing.Mmap()),  // outside the Go heap
 		gomem.WithPlacement(gomem.TwoTree), // best fit, exact to the byte
-		gomem.WithMaxBytes(64<<20),         // never more, not by a byte
+		gomem.WithMaxBytes(64<<20),         // never a byte more
 		gomem.WithMisuse(func(err error) { log.Print(err) }),
 	)
 	defer a.Close()
@@ -45,8 +45,8 @@ func Example_options() {
 }
 
 func Example_frames() {
-	// relay reads frames of a 4-byte length and a body, and sends each to all
-	// subscribers from the memory that the source wrote it into.
+	// relay reads frames, each a 4-byte length and a body, and sends them to all
+	// subscribers from the memory that the source wrote them into.
 	relay := func(source io.Reader, subscribers []chan *gomem.SharedMemory) error {
 		r := gomem.NewBufReader(source)
 		defer r.Recycle()
@@ -64,7 +64,7 @@ func Example_frames() {
 			}
 			for _, s := range subscribers {
 				frame.Retain()
-				s <- frame // who receives it calls WriteTo, then Release
+				s <- frame // the receiver calls WriteTo, then Release
 			}
 			frame.Release()
 		}
@@ -94,7 +94,7 @@ func Example_arena() {
 	pool := lac.NewPool("requests")
 
 	ac := pool.Get()
-	defer ac.Release() // ends every object at once
+	defer ac.Release() // releases all objects at once
 
 	items := lac.NewSlice[*Item](ac, 0, 4)
 	for i, name := range []string{"tea", "milk"} {
@@ -109,7 +109,7 @@ func Example_arena() {
 func Example_realtime() {
 	pool, err := tlsf.New(1<<20, tlsf.WithLocked(), tlsf.WithBlocks(1000))
 	if err != nil {
-		pool, err = tlsf.New(1 << 20) // no right to lock that much memory
+		pool, err = tlsf.New(1 << 20) // may not lock that much memory
 	}
 	if err != nil {
 		log.Fatal(err)
