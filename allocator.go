@@ -11,23 +11,23 @@ import (
 // Block is the half-open range of offsets [Start, End).
 type Block = offset.Block
 
-// Allocator places blocks in the offsets [0, Size), exactly to the offset: no
-// rounding, no alignment, and any part of what was allocated can be freed. It
-// hands out numbers; what they index is the caller's.
+// Allocator places blocks in the offsets [0, Size), exact to the offset: no
+// rounding, no alignment, and any part of a block can be freed. It hands out
+// numbers; what they index is up to the caller.
 //
 //	0        300   500       900  1000
 //	|########|     |#########|    |      GetBlocks: [300,500) [900,1000)
 //
 // The placement is offset.SingleTree, or offset.TwoTree when built with the tag
-// twotree: it differs in which free block serves a request, and in speed. A
-// program that wants a certain one uses package offset.
+// twotree. They differ in which free block serves a request, and in speed. A
+// program that needs a particular one uses package offset.
 //
 // The accounting equation: GetFreeSize() + offsets in use == Size.
 //
 // An Allocator is for one goroutine at a time. The zero value has no room until
 // Init.
 type Allocator struct {
-	// Size is the number of offsets managed; to be read only.
+	// Size is the number of offsets managed. Do not change it.
 	Size int
 
 	// The placement is one of them, the other has no room. They are values and
@@ -45,7 +45,7 @@ func (a *Allocator) place() offset.Allocator {
 }
 
 // NewAllocator returns an allocator of [0, size), all free. If size is not
-// positive it has no room: every Allocate is -1.
+// positive it has no room: every Allocate returns -1.
 func NewAllocator(size int) *Allocator {
 	a := new(Allocator)
 	a.Init(size)
@@ -89,9 +89,9 @@ func (a *Allocator) Allocate(size int) (offset int) {
 // O(1) when asked again; never allocates.
 func (a *Allocator) Find(size int) (offset int) { return a.place().Find(size) }
 
-// Free gives back the size offsets from the given one: a block, a part of one,
-// or neighbours that are all in use. Otherwise nothing changes; [Allocator.TryFree]
-// says why. O(log n).
+// Free gives back [offset, offset+size): a block, a part of one, or several
+// neighbours. If not all of these offsets are in use, nothing changes;
+// [Allocator.TryFree] says why. O(log n).
 func (a *Allocator) Free(offset, size int) {
 	_ = a.place().Free(offset, size) // TryFree would be too much for the inliner
 	if check.Enabled {
@@ -100,8 +100,8 @@ func (a *Allocator) Free(offset, size int) {
 }
 
 // TryFree is [Allocator.Free] with the reason when nothing changes: the error wraps
-// [ErrDoubleFree] if one of the offsets is free already, [ErrNotOwned] if they
-// leave [0, Size), or [ErrInvalidSize] if size is not positive. O(log n).
+// [ErrDoubleFree] if one of the offsets is free already, [ErrNotOwned] if they are
+// not within [0, Size), or [ErrInvalidSize] if size is not positive. O(log n).
 func (a *Allocator) TryFree(offset, size int) error {
 	err := a.place().Free(offset, size)
 	if check.Enabled {

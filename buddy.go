@@ -12,7 +12,7 @@ import (
 const (
 	// MaxBlockSize is 4 MiB in bytes, the unit in which a Buddy is sized.
 	MaxBlockSize = 1 << 22
-	// BuddySize is what a Buddy manages, in bytes: 512 MiB.
+	// BuddySize is the number of bytes that a Buddy manages: 512 MiB.
 	BuddySize = MaxBlockSize << 7
 	// MinPowerOf2 is the logarithm of the granule of a Buddy: 1 KiB.
 	MinPowerOf2 = 10
@@ -38,10 +38,11 @@ var (
 //	at, err := b.Alloc(granules)                            // bytes [at<<MinPowerOf2, …)
 //
 // It manages offsets only: the memory they index is the caller's, and a Buddy
-// takes a few KiB, plus 12 KiB for each MiB of offsets that was ever in use.
-// The placement is offset.Buddy.
+// takes a few KiB, plus 12 KiB for each MiB of offsets that has ever been in
+// use. The placement is offset.Buddy.
 //
-// Any goroutine may call any method. The zero value is a buddy that is all free.
+// Any goroutine may call any method. The zero value is a Buddy in which everything
+// is free.
 type Buddy struct {
 	mu     sync.Mutex
 	place  *offset.Buddy // nil before the first use; guarded by mu
@@ -65,8 +66,8 @@ func (b *Buddy) placement() *offset.Buddy {
 // and returns its first granule, a multiple of that power.
 //
 // The error is [InValidParameterErr] for a size below 1, [NotFoundErr] if no
-// block of that power is free, and both (for errors.Is) for a size beyond the
-// whole. O(log BuddySize).
+// block of that size is free, and both (for errors.Is) for a size beyond that
+// of the Buddy. O(log BuddySize).
 func (b *Buddy) Alloc(size int) (offset int, err error) {
 	switch {
 	case size <= 0:
@@ -85,9 +86,9 @@ func (b *Buddy) Alloc(size int) (offset int, err error) {
 
 // Free gives back the block that starts at offset, as Alloc returned it.
 //
-// Otherwise nothing changes. The error is [InValidParameterErr] for an offset
-// outside the range, and [NotFoundErr] where no block starts: free already, or
-// inside a block. O(log BuddySize), never allocates.
+// On error nothing changes. It is [InValidParameterErr] for an offset outside
+// the range, and [NotFoundErr] if no live block starts at offset, because it
+// is free already or inside a block. O(log BuddySize), never allocates.
 func (b *Buddy) Free(offset int) error {
 	if offset < 0 || offset >= buddyGranules {
 		return InValidParameterErr
@@ -101,7 +102,7 @@ func (b *Buddy) Free(offset int) error {
 	return nil
 }
 
-// idleBuddies is the most buddies without a block that wait in the list.
+// idleBuddies is how many buddies without a block the list keeps at most.
 const idleBuddies = 4
 
 // buddies are those that were put back. A list and not a sync.Pool, which would
@@ -111,8 +112,8 @@ var buddies struct {
 	list []*Buddy
 }
 
-// GetBuddy returns a buddy that PutBuddy was given, with the blocks that are
-// live in it, or a new one if there is none.
+// GetBuddy returns a buddy that was given to PutBuddy, with the blocks that
+// are live in it, or a new one if there is none.
 func GetBuddy() *Buddy {
 	buddies.Lock()
 	defer buddies.Unlock()
@@ -127,8 +128,8 @@ func GetBuddy() *Buddy {
 }
 
 // PutBuddy makes b available to GetBuddy. Its live blocks stay live and can
-// still be freed through b. A buddy that was put already, or nil, is ignored; a
-// few buddies without live blocks are kept, more are dropped.
+// still be freed through b. A nil b, or one that was put already, is ignored.
+// Only a few buddies without live blocks are kept; further ones are dropped.
 func PutBuddy(b *Buddy) {
 	if b == nil {
 		return

@@ -68,14 +68,15 @@ func poolOver(src backing.Source) backing.Source {
 }
 
 // NewChunkPool returns a source that takes segments of 8 MiB from src and cuts
-// mappings of up to MaxBlockSize out of them, in powers of two from a page; what
-// is larger comes from src as it is. It keeps one empty segment for the next
-// load, and gives src every other back as soon as nothing in it is mapped.
+// mappings of up to MaxBlockSize out of them, in powers of two from a page up;
+// larger mappings come directly from src. It keeps one empty segment for the
+// next load, and gives every other one back to src as soon as nothing in it is
+// mapped.
 //
-// Map clears what was in use before, so it takes time proportional to the size
-// then. Unmap refuses what is not exactly a live mapping of the pool, with
-// backing.ErrNotMapped. Any goroutine may call any method. It is for use with
-// [WithBacking], by any number of allocators.
+// Map clears memory that was in use before, which takes time proportional to
+// its size. Unmap refuses anything that is not exactly a live mapping of the
+// pool, with backing.ErrNotMapped. Any goroutine may call any method. Use the
+// source with [WithBacking], for any number of allocators.
 func NewChunkPool(src backing.Source) backing.Source {
 	return &chunkPool{inner: src, unit: max(src.PageSize(), 4096), live: make(map[*byte]pooledChunk)}
 }

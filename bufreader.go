@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// Defaults of a reader, chosen so that a public server can keep them.
+// The defaults of a reader, chosen to be safe for a public server.
 const (
 	// DefaultBufLen is the size of a block in bytes. 16 KiB takes a full TLS
 	// record or a burst of TCP segments in one system call.
@@ -22,8 +22,8 @@ const (
 	minBufLen = 16 // below that a number could not be read in place
 )
 
-// readerMemory is where readers take their blocks unless told otherwise. It is
-// one for all, so that a block one connection gives back serves the next.
+// readerMemory is where readers take their blocks unless told otherwise. All
+// share it, so that a block that one connection gives back serves the next.
 var readerMemory = sync.OnceValue(func() *ScalableMemoryAllocator {
 	return NewScalableMemoryAllocator(1 << 20)
 })
@@ -37,43 +37,43 @@ var readerMemory = sync.OnceValue(func() *ScalableMemoryAllocator {
 //
 // # How long a result lives
 //
-// A view (ReadRange, ReadBytes, Peek, Next, ReadSlice, ReadUntil) is valid until
-// the next call that reads, peeks or skips, and until Recycle or Reset; with
-// HoldViews it is valid until Release. Its holder may write to it, up to its
-// length; append copies. What must live longer is read with ReadShared: valid
-// until its last Release. Strings, numbers and headers are copies, owned by the
-// caller.
+// A view (from ReadRange, ReadBytes, Peek, Next, ReadSlice or ReadUntil) is
+// valid until the next call that reads, peeks or skips, and until Recycle or
+// Reset; with HoldViews it is valid until Release. Its holder may write to it,
+// up to its length; append copies. Use ReadShared for bytes that must live
+// longer: they are valid until their last Release. Strings, numbers and headers
+// are copies, owned by the caller.
 //
 // # All or nothing
 //
-// A method that asks for n bytes takes all of them, or returns an error and
-// takes none: [io.EOF] when the stream ended before the first, and
-// [io.ErrUnexpectedEOF] when it ended inside. The bytes that were there stay and
-// can still be read. Read, Skip, Discard, WriteTo and a ReadRange beyond
-// MaxFrameBytes work through the stream instead, and say how far they came. Bytes
-// that arrive together with an error are delivered before the error, and an error
-// is delivered once: after a timeout the next call reads on.
+// A method that asks for n bytes consumes all of them, or returns an error and
+// consumes none: [io.EOF] if the stream ended before the first byte, and
+// [io.ErrUnexpectedEOF] if it ended within them. The bytes that have arrived can
+// still be read. Read, Skip, Discard, WriteTo and a ReadRange beyond
+// MaxFrameBytes consume bytes as they arrive instead, also those before an
+// error. Bytes that arrive together with an error are delivered before the
+// error, and an error is delivered once: after a timeout the next call reads on.
 //
 // # Memory
 //
-// A reader without unread bytes or views that are in use, whose blocks nobody shares,
-// holds at most one block. On a *net.TCPConn or *net.UnixConn under Unix it holds none
+// A reader holds at most one block when it has no unread bytes, no views in use and no
+// block with live frames. On a *net.TCPConn or *net.UnixConn under Unix it holds none
 // while it waits for data: an idle connection costs no buffer. On other sources the
 // block must be there before the wait begins. If the source panics, the blocks are
-// given back and the panic goes on.
+// given back and the panic continues.
 //
-// The source is given room for an eighth of BufLen or more with each read, unless
-// that completes a contiguous result (Peek, Next, ReadBytes) which takes up the
-// rest of its block.
+// Each read of the source gets room for an eighth of BufLen or more, unless it
+// completes a contiguous result (Peek, Next, ReadBytes) that takes up the rest of
+// its block.
 //
 // The zero value has no source: its reads fail with [ErrRecycled] until Reset.
 //
-// A BufReader is used by one goroutine at a time; what ReadShared returns, and
+// A BufReader is for one goroutine at a time; the results of ReadShared, and
 // the allocator, may be used by any.
 type BufReader struct {
-	// Allocator gives the blocks. One for the whole program is preset; nil takes
-	// them from the Go heap. May be changed at any time, blocks return to where
-	// they came from.
+	// Allocator supplies the blocks. The default is one allocator for the whole
+	// program; nil means the Go heap. It may be changed at any time: blocks
+	// return to where they came from.
 	Allocator *ScalableMemoryAllocator
 	// BufLen is the size of a block in bytes; zero or less means DefaultBufLen.
 	BufLen int
@@ -86,11 +86,12 @@ type BufReader struct {
 	MaxLineBytes, MaxHeaderBytes, MaxFrameBytes int
 
 	// HoldViews makes views valid until Release instead of until the next read,
-	// the contract of bufiox.Reader. Set it before reading. Until Release all blocks
-	// that were read are then held, but for those that a single call read which gives
-	// no view of them: Skip, Discard, WriteTo, ReadNto, ReadBinary, ReadString,
-	// ReadLine, and a ReadRange beyond MaxFrameBytes. Whoever reads by small calls
-	// without views, as ReadByte, still calls Release now and then.
+	// the contract of bufiox.Reader. Set it before reading. All blocks that were read
+	// are then held until Release, except those read entirely within one call that
+	// returns no views of them: Skip, Discard, WriteTo, ReadNto, ReadBinary,
+	// ReadString, ReadLine, and a ReadRange beyond MaxFrameBytes. A program that
+	// reads by small calls without views, such as ReadByte, must still call Release
+	// now and then.
 	HoldViews bool
 
 	buf     []byte // memory of the front block; buf[r:w] is unread
@@ -139,12 +140,11 @@ func NewBufReaderWithBufLen(r io.Reader, bufLen int) *BufReader {
 	return b
 }
 
-// NewBufReaderChan makes a reader over the packets sent to feed. They become the
-// blocks: nothing is copied unless a contiguous result spans packets, or packets of
-// at most 512 bytes wait behind others, which are put together in blocks of 2 KiB, so
-// that a peer that sends single bytes does not make each of them cost a block. The
-// sender gives a packet away with the send. A closed channel is the end of the
-// stream; an empty packet is none.
+// NewBufReaderChan makes a reader over the packets sent to feed. The packets become
+// the blocks: nothing is copied unless a contiguous result spans packets, or packets
+// of at most 512 bytes wait behind others. Those are gathered in blocks of 2 KiB, so
+// that single bytes from a peer do not cost a block each. Sending a packet gives it
+// away. A closed channel is the end of the stream; an empty packet is not.
 //
 // Recycle closes feed. O(1).
 func NewBufReaderChan(feed chan []byte) *BufReader {
@@ -155,9 +155,9 @@ func NewBufReaderChan(feed chan []byte) *BufReader {
 	return b
 }
 
-// NewBufReaderBuffersChan is like [NewBufReaderChan] for lists of packets; the
-// sender gives away the packets, the list is only read. Recycle does not close
-// feed, its sender does.
+// NewBufReaderBuffersChan is like [NewBufReaderChan] for lists of packets. The
+// sender gives away the packets; the list itself is only read. Recycle does
+// not close feed: its sender does.
 func NewBufReaderBuffersChan(feed chan net.Buffers) *BufReader {
 	b := newReader(DefaultBufLen)
 	if feed != nil {
@@ -183,12 +183,14 @@ func (b *BufReader) setSource(r io.Reader) {
 	b.src, b.raw = r, newRawSource(r)
 }
 
-// Reset gives the reader another source, as for the next connection: what was
-// unread is dropped, views die, shared memory lives on. The settings stay, a
-// channel is left open and forgotten. It also revives a recycled reader, and
-// readies a zero BufReader, which takes its blocks from the Go heap.
+// Reset gives the reader another source, such as the next connection. Unread
+// bytes are dropped, views end, shared memory lives on. The settings stay; a
+// channel is forgotten, but not closed. Reset also makes a recycled reader
+// usable again, and a zero BufReader, which takes its blocks from the Go
+// heap.
 //
-// O(blocks held), allocates only what watching a *net.TCPConn or *net.UnixConn needs.
+// O(blocks held), allocates only what it takes to watch a *net.TCPConn or
+// *net.UnixConn.
 func (b *BufReader) Reset(r io.Reader) {
 	b.giveBack()
 	b.feed, b.Mouth = nil, nil
@@ -197,9 +199,9 @@ func (b *BufReader) Reset(r io.Reader) {
 }
 
 // Recycle ends the use of the reader: blocks return to their allocator, views
-// die, shared memory lives on until its last Release, Mouth is closed unless it
-// is closed already. Whoever sends to Mouth must have stopped. Every read fails
-// with [ErrRecycled] until Reset. Calling it again does nothing. O(blocks held).
+// end, shared memory lives on until its last Release, and Mouth is closed unless
+// it is closed already. Nobody may send to Mouth any more. Every read fails with
+// [ErrRecycled] until Reset. Calling Recycle again does nothing. O(blocks held).
 func (b *BufReader) Recycle() {
 	b.giveBack()
 	feed := b.feed
@@ -227,8 +229,8 @@ func (b *BufReader) ReadLen() int { return int(b.total - int64(b.Buffered()) - b
 // Buffered is the number of bytes that can be read without asking the source. O(1).
 func (b *BufReader) Buffered() int { return b.w - b.r + b.queued }
 
-// TotalRead is the number of bytes taken from the source since it was set; less
-// Buffered, it is the position in the stream. O(1).
+// TotalRead is the number of bytes taken from the source since it was set.
+// TotalRead minus Buffered is the position in the stream. O(1).
 func (b *BufReader) TotalRead() int64 { return b.total }
 
 // giveBack lets go of every block.

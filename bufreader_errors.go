@@ -5,11 +5,12 @@ import (
 	"fmt"
 )
 
-// The errors of [BufReader] beside those of its source; compare with errors.Is.
+// The errors of [BufReader] besides those of its source; compare with errors.Is.
 var (
-	// ErrRecycled: the reader has no source. It was recycled, or never given one.
+	// ErrRecycled: the reader has no source: it was recycled, or never given one.
 	ErrRecycled = errors.New("reader was recycled or has no source")
-	// ErrTooLong: the input exceeds a limit of the reader; comes as a [*LimitError].
+	// ErrTooLong: the input exceeds a limit of the reader; returned as a
+	// [*LimitError].
 	ErrTooLong = errors.New("input exceeds a limit of the reader")
 	// ErrInvalidRead: the source returned a count outside [0, len(p)].
 	ErrInvalidRead = errors.New("source returned an invalid count from Read")
@@ -18,7 +19,7 @@ var (
 	// ErrInvalidUnread: there is no byte that UnreadByte could put back.
 	ErrInvalidUnread = errors.New("no byte to unread")
 	// ErrOverflow: the number read does not fit the result type, or one more reference
-	// not the count.
+	// does not fit the count.
 	ErrOverflow = errors.New("number does not fit the result")
 )
 
@@ -26,9 +27,9 @@ var (
 // consumed and nothing was allocated for the part beyond the limit.
 type LimitError struct {
 	Op    string // the method that refused
-	Limit string // the field or argument that holds the limit, as MaxLineBytes
+	Limit string // the field or argument that holds the limit, such as MaxLineBytes
 	Max   int    // its value
-	Size  int    // what the input asked for; at least that where its end was not seen
+	Size  int    // what the input asked for; a lower bound if its end was not seen
 }
 
 // Error names the method, the limit and both sizes.

@@ -272,7 +272,7 @@ func (b *BufReader) guard() {
 
 // chain makes n bytes available, in as many blocks as they come in. Who calls it
 // defers guard, and lets short name the end of the stream. It is inlined, for which
-// more is a parameter, as of nextByte.
+// more is a parameter, as in nextByte.
 func (b *BufReader) chain(n int, more func(*BufReader) error) error {
 	for b.Buffered() < n {
 		if err := more(b); err != nil {

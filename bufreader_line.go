@@ -9,8 +9,9 @@ import (
 // "\r\n", owned by the caller. The last line may lack an ending.
 //
 // The error is [io.EOF] when nothing is left, a [*LimitError] if the next
-// MaxLineBytes bytes have no ending, or the source's; then nothing is consumed.
-// O(length): each byte is looked at once, and one string allocated.
+// MaxLineBytes bytes contain no ending, or the source's. On error nothing is
+// consumed. O(length): each byte is looked at once, and one string is
+// allocated.
 func (b *BufReader) ReadLine() (string, error) {
 	n, err := b.line("ReadLine", limitOf(b.MaxLineBytes, DefaultMaxLineBytes))
 	if err != nil {
@@ -109,9 +110,10 @@ func (b *BufReader) index(c byte, at *spot) int {
 // ReadSlice consumes everything up to and including the first delim and returns
 // it as a view, valid until the next call on the reader.
 //
-// As with bufio, the end of the stream gives what was left together with
-// [io.EOF]. A [*LimitError] beyond MaxLineBytes and an error of the source come
-// with nothing, and consume nothing. O(length); copies only across blocks.
+// As with bufio, at the end of the stream it returns the bytes that are left
+// together with [io.EOF]. A [*LimitError] beyond MaxLineBytes and an error of
+// the source come without bytes, and consume nothing. O(length); copies only
+// across blocks.
 func (b *BufReader) ReadSlice(delim byte) ([]byte, error) {
 	n, err := b.until("ReadSlice", delim, limitOf(b.MaxLineBytes, DefaultMaxLineBytes))
 	if err == io.EOF {
@@ -140,11 +142,12 @@ func (b *BufReader) cut(n int) ([]byte, error) {
 
 // ReadUntil consumes everything up to and including the first delim, which must
 // not be empty, and returns it as a view, valid until the next call on the
-// reader. The limit counts delim; zero means MaxLineBytes, less than zero none.
+// reader. The limit includes delim; zero means MaxLineBytes, less than zero no
+// limit.
 //
-// On error nothing is consumed: [io.ErrUnexpectedEOF] or [io.EOF] if delim does
-// not come, a [*LimitError], [ErrInvalidSize] for an empty delim, or the source's.
-// O(length · len(delim)) at worst; copies only across blocks.
+// On error nothing is consumed: [io.ErrUnexpectedEOF] or [io.EOF] if the stream
+// ends before delim, a [*LimitError], [ErrInvalidSize] for an empty delim, or the
+// source's. O(length · len(delim)) at worst; copies only across blocks.
 func (b *BufReader) ReadUntil(delim []byte, limit int) ([]byte, error) {
 	if len(delim) == 0 {
 		return nil, ErrInvalidSize

@@ -11,9 +11,10 @@ import (
 // O(1), never allocates once the reader has a block; inlined within it.
 func (b *BufReader) ReadByte() (byte, error) { return b.nextByte((*BufReader).readByteSlow) }
 
-// nextByte is the fast path of ReadByte. The way out is a parameter, here and in
-// what is like it, because the compiler counts the call of a parameter as a third
-// of another call, and so inlines what costs less than a call does.
+// nextByte is the fast path of ReadByte. Here and in the functions like it the
+// slow path is a parameter: the compiler rates the call of a parameter at a third
+// of another call, and so inlines the fast path, which costs less than a call
+// does.
 func (b *BufReader) nextByte(out func(*BufReader) (byte, error)) (c byte, err error) {
 	if b.r >= b.w {
 		return out(b)
@@ -36,10 +37,10 @@ func (b *BufReader) readByteSlow() (byte, error) {
 	return c, nil
 }
 
-// UnreadByte makes the last byte read unread again. It works once after any call but
-// WriteTo that consumed bytes and did not fail, unless they were a block or more and
-// went straight to the caller's memory, and further as long as they lie in the same
-// block.
+// UnreadByte makes the last byte read unread again. It works once after any call
+// except WriteTo that consumed bytes and did not fail, unless those were a block or
+// more and went straight to the caller's memory. It works repeatedly as long as the
+// bytes lie in the same block.
 //
 // The error is [ErrInvalidUnread] when there is no such byte. O(1).
 func (b *BufReader) UnreadByte() error {
@@ -64,8 +65,9 @@ func (b *BufReader) number(n, most int) ([]byte, error) {
 
 // ReadBE32 consumes an unsigned number of n bytes, most significant first.
 //
-// Requires 0 <= n <= 4, else [ErrInvalidSize]; other errors as Next. On error
-// nothing is consumed. O(n), never allocates once the reader has a block.
+// Requires 0 <= n <= 4, else [ErrInvalidSize]; other errors as for Next. On
+// error nothing is consumed. O(n), never allocates once the reader has a
+// block.
 func (b *BufReader) ReadBE32(n int) (uint32, error) { return b.word(n, (*BufReader).readBE32Slow) }
 
 // word is the fast path of ReadBE32.
@@ -150,10 +152,11 @@ func (b *BufReader) littleEndian(n, most int) (uint64, error) {
 }
 
 // ReadLEB128 consumes an unsigned LEB128 number of at most 64 bits and returns it
-// with its length in bytes.
+// together with its length in bytes.
 //
-// The error is [ErrOverflow] beyond 64 bits; others as Next. On error nothing is
-// consumed. O(length), never waits for more than the number's own bytes.
+// The error is [ErrOverflow] beyond 64 bits; other errors as for Next. On error
+// nothing is consumed. O(length), never waits for more than the number's own
+// bytes.
 func (b *BufReader) ReadLEB128() (v uint64, n int, err error) {
 	for n = 1; ; n++ {
 		if b.w-b.r < n {
@@ -174,8 +177,8 @@ func (b *BufReader) ReadLEB128() (v uint64, n int, err error) {
 	}
 }
 
-// LEB128Unmarshal is ReadLEB128 for a uint: [ErrOverflow], with nothing consumed,
-// also where the value does not fit one.
+// LEB128Unmarshal is ReadLEB128 for a uint: a value that does not fit one is
+// [ErrOverflow], too, with nothing consumed.
 func (b *BufReader) LEB128Unmarshal() (uint, int, error) {
 	v, n, err := b.ReadLEB128()
 	if err == nil && v > math.MaxUint {

@@ -18,11 +18,12 @@ func unsafeString(p []byte) string {
 	return unsafe.String(unsafe.SliceData(p), len(p))
 }
 
-// Read copies what is there into p, waiting only if nothing is: at most one block,
-// or straight from the source when p is at least as large as a block.
+// Read copies the bytes that have arrived into p, and waits only if there are
+// none. It copies at most one block, or reads straight from the source when p is
+// at least as large as a block.
 //
-// Returns 0 < n <= len(p), or 0 and the error: [io.EOF] at the end,
-// [io.ErrNoProgress] from a source that keeps returning nothing, the source's.
+// It returns 0 < n <= len(p), or 0 and an error: [io.EOF] at the end,
+// [io.ErrNoProgress] if the source keeps returning nothing, or the source's.
 // O(n), never allocates once the reader has a block.
 func (b *BufReader) Read(p []byte) (int, error) {
 	if b.r == b.w {
@@ -57,8 +58,8 @@ func (b *BufReader) readEmpty(p []byte) (int, error) {
 // ReadNto consumes n bytes and copies them to the beginning of to.
 //
 // Requires 0 <= n <= len(to), else [ErrInvalidSize] or [io.ErrShortBuffer]; other
-// errors as Next, then nothing is consumed. O(n); what is not buffered yet and
-// longer than a block is read straight into to.
+// errors as for Next. On error nothing is consumed. O(n); if more than a block is
+// not buffered yet, it is read straight into to.
 func (b *BufReader) ReadNto(n int, to []byte) error {
 	switch {
 	case n < 0:
@@ -71,7 +72,8 @@ func (b *BufReader) ReadNto(n int, to []byte) error {
 }
 
 // ReadBinary fills bs with the next len(bs) bytes and returns that number, or 0
-// and an error as Next, with nothing consumed. It satisfies bufiox.Reader. O(n).
+// and an error as for Next, with nothing consumed. It satisfies bufiox.Reader.
+// O(n).
 func (b *BufReader) ReadBinary(bs []byte) (int, error) { return b.fillUp(bs) }
 
 // fillUp copies exactly len(p) bytes to p, or consumes none.
@@ -148,13 +150,13 @@ func (b *BufReader) putBack(p []byte) {
 
 // Skip consumes n bytes, holding no more than a block of them at a time.
 //
-// The error is [ErrInvalidSize] for n < 0, with nothing consumed; [io.EOF] when
-// there was no byte, [io.ErrUnexpectedEOF] when the stream ended sooner, or the
-// source's: then what was there is consumed. O(1) within a block, never allocates
-// once the reader has one.
+// The error is [ErrInvalidSize] for n < 0, with nothing consumed; otherwise
+// [io.EOF] if there was no byte, [io.ErrUnexpectedEOF] if the stream ended within
+// the n bytes, or the source's, with everything before it consumed. O(1) within a
+// block, never allocates once the reader has one.
 func (b *BufReader) Skip(n int) error { return b.pass(n, (*BufReader).discard) }
 
-// pass is the fast path of Skip, with the way out as a parameter, as of nextByte.
+// pass is the fast path of Skip, with the slow path as a parameter, as in nextByte.
 func (b *BufReader) pass(n int, out func(*BufReader, int) (int, error)) error {
 	if uint(n) <= uint(b.w-b.r) {
 		b.r += n
@@ -164,11 +166,12 @@ func (b *BufReader) pass(n int, out func(*BufReader, int) (int, error)) error {
 	return truncated(err, done)
 }
 
-// Discard is Skip with bufio's result: how many bytes were consumed, and if fewer
-// than n, why, [io.EOF] for any end of the stream.
+// Discard is Skip with the results of bufio's Discard: how many bytes were
+// consumed and, if fewer than n, the reason, which is [io.EOF] for any end of the
+// stream.
 func (b *BufReader) Discard(n int) (int, error) { return b.leap(n, (*BufReader).discard) }
 
-// leap is the fast path of Discard, with the way out as a parameter, as of nextByte.
+// leap is the fast path of Discard, with the slow path as a parameter, as in nextByte.
 func (b *BufReader) leap(n int, out func(*BufReader, int) (int, error)) (int, error) {
 	if uint(n) <= uint(b.w-b.r) {
 		b.r += n
@@ -197,12 +200,13 @@ func (b *BufReader) discard(n int) (int, error) {
 	return n, nil
 }
 
-// WriteTo writes what is unread and then the rest of the stream to w, block by
-// block. Returns the bytes written; what w did not take stays unread.
+// WriteTo writes the unread bytes and then the rest of the stream to w, block
+// by block. It returns the number of bytes written; bytes that w did not take
+// stay unread.
 //
 // The error is nil at the end of the stream, else the source's or w's,
-// [io.ErrShortWrite] if w stopped without one, [ErrInvalidWrite] if its count
-// cannot be true. O(bytes), never allocates once the reader has a block.
+// [io.ErrShortWrite] if w stopped without one, or [ErrInvalidWrite] if its
+// count is impossible. O(bytes), never allocates once the reader has a block.
 func (b *BufReader) WriteTo(w io.Writer) (int64, error) {
 	defer b.guard()
 	var total int64

@@ -6,13 +6,13 @@ import "errors"
 // valid until the next call on the reader.
 //
 // Requires 0 <= n <= MaxFrameBytes. Like bufio's Peek it returns the bytes that
-// are there together with the error, [io.EOF] included; [ErrInvalidSize] and
-// [*LimitError] come with none, nor does the want of memory to put them together.
-// O(1) when the bytes lie in one block; otherwise they are copied once. Allocates a
-// block when they fit no other.
+// have arrived together with the error, [io.EOF] included; [ErrInvalidSize],
+// [*LimitError] and a lack of memory to join them come without bytes. O(1) when the
+// bytes lie in one block; otherwise they are copied once. Allocates a block when
+// they fit in no other.
 func (b *BufReader) Peek(n int) ([]byte, error) { return b.ahead(n, (*BufReader).peekSlow) }
 
-// ahead is the fast path of Peek, with the way out as a parameter, as of nextByte.
+// ahead is the fast path of Peek, with the slow path as a parameter, as in nextByte.
 func (b *BufReader) ahead(n int, out func(*BufReader, int) ([]byte, error)) (p []byte, err error) {
 	if uint(n) > uint(b.w-b.r) || n > b.MaxFrameBytes {
 		return out(b, n)
@@ -43,10 +43,10 @@ func (b *BufReader) peekSlow(n int) ([]byte, error) {
 //
 // Requires 0 <= n <= MaxFrameBytes. On error nothing is consumed:
 // [io.ErrUnexpectedEOF] or [io.EOF] if there are not n bytes, [ErrInvalidSize],
-// [*LimitError], or the source's. Cost as Peek.
+// [*LimitError], or the source's. The cost is that of Peek.
 func (b *BufReader) Next(n int) ([]byte, error) { return b.consume(n, (*BufReader).nextSlow) }
 
-// consume is the fast path of Next, with the way out as a parameter, as of nextByte.
+// consume is the fast path of Next, with the slow path as a parameter, as in nextByte.
 func (b *BufReader) consume(n int, out func(*BufReader, int) ([]byte, error)) (p []byte, err error) {
 	if uint(n) > uint(b.w-b.r) || n > b.MaxFrameBytes {
 		return out(b, n)
@@ -74,24 +74,26 @@ func (b *BufReader) flatView(op string, n int) ([]byte, error) {
 	return v, nil
 }
 
-// ReadRange consumes n bytes and gives them to yield where they lie: a single
-// view, or one for each block, in order and never empty. They are valid until the
-// next call on the reader, which yield must not make. Nothing is copied.
+// ReadRange consumes n bytes and passes them to yield where they lie: as a single
+// view, or as one for each block, in order and never empty. The views are valid
+// until the next call on the reader, which yield must not make. Nothing is
+// copied.
 //
 // On error nothing is consumed and yield is not called: [io.ErrUnexpectedEOF] or
 // [io.EOF] if there are not n bytes, [ErrInvalidSize], or the source's. If yield
-// panics, the n bytes count as read and the reader goes on behind them.
+// panics, the n bytes count as read and the reader continues after them.
 //
 // More than MaxFrameBytes (without that limit, more than DefaultMaxFrameBytes) are
 // not held together: they stream through one block as they arrive, each view is
-// valid until yield returns, and after an error what was yielded is consumed.
+// valid only until yield returns, and after an error the bytes already yielded are
+// consumed.
 //
-// O(blocks) beside the source; allocates a block only when the bytes span blocks.
+// O(blocks) besides the source; allocates a block only when the bytes span blocks.
 func (b *BufReader) ReadRange(n int, yield func([]byte)) error {
 	return b.give(n, yield, (*BufReader).rangeSlow)
 }
 
-// give is the fast path of ReadRange, with the way out as a parameter, as of nextByte.
+// give is the fast path of ReadRange, with the slow path as a parameter, as in nextByte.
 func (b *BufReader) give(n int, yield func([]byte), out func(*BufReader, int, func([]byte)) error) error {
 	if uint(n-1) >= uint(b.w-b.r) {
 		return out(b, n, yield)
@@ -151,13 +153,14 @@ func (b *BufReader) stream(n int, yield func([]byte)) error {
 	return nil
 }
 
-// ReadBytes consumes n bytes and returns them as a chain of views, valid until the
-// next call on the reader; the list of buffers as well. Up to BufLen bytes come as
-// exactly one view, more as one for each block they lie in. What must live longer is
-// read with ReadShared.
+// ReadBytes consumes n bytes and returns them as a chain of views. The views, and
+// the list of buffers itself, are valid until the next call on the reader. Up to
+// BufLen bytes come as exactly one view, more as one for each block they lie in. Use
+// ReadShared for bytes that must live longer.
 //
-// Requires 0 <= n <= MaxFrameBytes; errors as Next, then nothing is consumed. Cost
-// as Peek up to BufLen, beyond it O(blocks) beside the source without a copy.
+// Requires 0 <= n <= MaxFrameBytes; errors as for Next, with nothing consumed. Up
+// to BufLen the cost is that of Peek; beyond, O(blocks) besides the source,
+// without a copy.
 func (b *BufReader) ReadBytes(n int) (Memory, error) {
 	if n <= b.blockLen() {
 		v, err := b.flatView("ReadBytes", n)
@@ -185,14 +188,14 @@ func (b *BufReader) want(op string, n int) error {
 	return b.short(b.chain(n, (*BufReader).more))
 }
 
-// ReadShared consumes n bytes and returns them as shared memory, which lives until
-// its last Release however the reader goes on, also after Recycle. Nothing is
-// copied; a frame across two blocks costs one more reference.
+// ReadShared consumes n bytes and returns them as shared memory, valid until its
+// last Release whatever the reader does, even after Recycle. Nothing is copied; a
+// frame that spans two blocks costs one more reference.
 //
-// A frame pins what was read into its blocks, so keeping a few bytes for long may
-// cost up to BufLen: copy those. Requires 0 <= n <= MaxFrameBytes; errors as Next,
-// then nothing is consumed. O(blocks) beside the source, allocates nothing once the
-// program has a pool of handles.
+// A frame pins everything that was read into its blocks, so keeping a few bytes for
+// long may cost up to BufLen: copy those instead. Requires 0 <= n <= MaxFrameBytes;
+// errors as for Next, with nothing consumed. O(blocks) besides the source;
+// allocates nothing once the program has a pool of handles.
 func (b *BufReader) ReadShared(n int) (*SharedMemory, error) {
 	b.shares = true
 	if uint(n-1) >= uint(b.w-b.r) || n > b.MaxFrameBytes {
@@ -245,8 +248,8 @@ func (b *BufReader) shareBlocks(n int) *SharedMemory {
 
 // ReadString consumes n bytes and returns a copy of them, owned by the caller.
 //
-// Requires 0 <= n <= MaxFrameBytes; errors as Next, then nothing is consumed.
-// O(n), allocates the string after the bytes have arrived.
+// Requires 0 <= n <= MaxFrameBytes; errors as for Next, with nothing
+// consumed. O(n); allocates the string after the bytes have arrived.
 func (b *BufReader) ReadString(n int) (string, error) {
 	if err := b.want("ReadString", n); err != nil {
 		return "", err

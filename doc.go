@@ -1,74 +1,77 @@
-// Package gomem manages memory for programs that move many bytes: allocators
-// whose blocks are freed by hand, to the byte and from any goroutine, readers
-// that hand out the memory their source wrote into, and chains of buffers.
+// Package gomem manages memory for programs that move many bytes. It has
+// allocators whose blocks are freed explicitly, in parts as small as a byte
+// and from any goroutine, readers that hand out the memory their source wrote
+// into, and chains of buffers.
 //
 //	a := gomem.NewScalableMemoryAllocator(1 << 20)
 //	b := a.Malloc(1500)
 //	…
 //	a.Free(b)
 //
-// What there is:
+// Its main types are:
 //
 //   - [ScalableMemoryAllocator]: byte slices from memory that grows and shrinks
-//   - [BufReader]: reads a stream in place, and gives frames of it that outlive the
-//     read without a copy, as [SharedMemory]
+//   - [BufReader]: reads a stream in place; its frames can outlive the read without
+//     a copy, as [SharedMemory]
 //   - [Memory] and [MemoryReader]: a chain of buffers as one sequence of bytes
-//   - [RecyclableMemory]: a chain that gives its buffers back, all at once
+//   - [RecyclableMemory]: a chain that gives all its buffers back at once
 //   - [MemoryAllocator]: byte slices from one chunk of fixed size
-//   - [Allocator] and [Buddy]: offsets, for memory of the caller's own
+//   - [Allocator] and [Buddy]: offsets, for memory that the caller owns
 //
-// Typed objects of one lifetime are served by package lac, and blocks in bounded
-// time by package tlsf, both beside this one.
+// Two subpackages complement this one: lac allocates typed objects that share
+// one lifetime, and tlsf allocates blocks in bounded time.
 //
 // # How long memory is valid
 //
-// Four words mean the same everywhere. A view is valid until the next call on
-// its reader; a borrow until the next allocation; owned memory until its owner
-// frees it; shared memory until its last Release. A method says in its first
-// sentences which of them it returns.
+// Four words have the same meaning everywhere. A view is valid until the next
+// call on its reader, a borrow until the next allocation, owned memory until
+// its owner frees it, and shared memory until its last Release. The first
+// sentences of a method's documentation say which of them it returns.
 //
-// Slices come with cap == len, so an append never runs into a neighbour; it
-// copies, and the copy is the Go heap's. Bytes are what their last user left,
-// unless a method says that they are zero.
+// Slices are returned with cap == len, so an append never writes into a
+// neighbour: it copies to the Go heap. Their bytes hold what the last user
+// left, unless a method says that they are zero.
 //
 // # No Go pointers
 //
-// The garbage collector does not look into blocks. A pointer, slice, string,
-// map, channel, function or interface that is stored in one keeps nothing
-// alive. Package lac has objects with pointers.
+// The garbage collector does not scan blocks. A pointer, slice, string, map,
+// channel, function or interface stored in one keeps nothing alive. For
+// objects with pointers use package lac.
 //
 // # Misuse
 //
-// "No room" is a value (nil, -1), a failing system is an error, and misuse is an
-// event. A free that is no free changes nothing: Free returns false, the event
-// is counted in [Stats], and [WithMisuse] hears of it. That covers what is free
-// already, in whole or in part, what was never handed out, another allocator's
-// memory and the Go heap's, and what runs over the end of a block.
+// "No room" is a value (nil, -1), a failure of the system is an error, and
+// misuse is an event. An invalid free changes nothing: Free returns false, the
+// event is counted in [Stats], and it is reported to the function given to
+// [WithMisuse]. A free is invalid if any byte of the range is free already or
+// was never handed out, if the range belongs to another allocator or to the Go
+// heap, or if it runs over the end of a block.
 //
-// What an allocator does not notice by default:
+// By default an allocator does not notice:
 //
-//   - a free of memory that was freed, and has been handed out anew since: it
-//     takes the memory from its new owner
-//   - reads and writes of memory that is free, or beside a block
-//   - a free that runs over into live neighbours, with the placements SingleTree
-//     and TwoTree: they know what is free, not where a block ends
+//   - a free of memory that was freed and has been handed out again since: it
+//     takes the memory away from the new owner
+//   - reads and writes of memory that is free, or outside a block
+//   - a free that extends into live neighbours, with the placements SingleTree
+//     and TwoTree: they know which bytes are free, but not where a block ends
 //   - blocks that are never freed
-//   - slices from before Recycle or Close that are still used
+//   - slices that are still used after Recycle or Close
 //
-// Debug mode, by [WithDebug] or for all allocators by the build tag gomem_debug,
-// notices the first as long as the memory is in quarantine, writes and with
-// guard pages reads, the third, and what is live at Close. [WithSampledGuard] does
-// so for a few blocks of a running program, but for leaks. Package gomemtest
-// fails the test in which any of it happens.
+// Debug mode, set by [WithDebug] or for all allocators by the build tag
+// gomem_debug, notices the first as long as the memory is in quarantine, the
+// writes of the second and with guard pages the reads too, the third, and blocks
+// that are live at Close. [WithSampledGuard] does the same, except for leaks, for
+// a few blocks of a running program. Package gomemtest fails the test in which any
+// of this happens.
 //
-// Two frees of one block at the same moment on two processors: one takes
+// If two processors free the same block at the same moment, one free takes
 // effect, and the other is refused or, if it came too close, counted in
 // Stats.Raced. The block is never handed out twice.
 //
 // # Build tags
 //
-// A tag changes a default, nothing else: what exists, and what it does, is the
-// same in every build, and beside each tag there is a way to choose at run time.
+// A build tag only changes a default. Every build has the same names with the
+// same behaviour, and whatever a tag selects can also be chosen at run time.
 //
 //   - twotree: placement by two trees, [WithPlacement]; for an [Allocator],
 //     offset.NewTwoTree
@@ -79,5 +82,5 @@
 //   - gomem_debug: every allocator in debug mode, [WithDebug]
 //
 // The tag gomem_portable compiles the form that other platforms and the race
-// detector use, without the runtime's help.
+// detector use, which does not call into the runtime's internals.
 package gomem

@@ -13,7 +13,7 @@ var (
 	ErrDoubleFree = offset.ErrDoubleFree
 	// ErrNotOwned: the range is not (part of) live memory of this allocator.
 	ErrNotOwned = offset.ErrNotOwned
-	// ErrInvalidSize: a size that no request may have: negative, or beyond the
+	// ErrInvalidSize: a size that no request may have, negative or beyond the
 	// address space.
 	ErrInvalidSize = offset.ErrInvalidSize
 	// ErrOutOfMemory: the backing has no more memory; wraps the system's errno.

@@ -14,14 +14,15 @@ import (
 // The invariant: Size is the sum of the lengths of Buffers. The methods keep
 // it; a program that changes Buffers itself adjusts Size too.
 //
-// A Memory holds buffers, it does not own them: nothing is copied on the way
-// in, and a buffer is valid for as long as whoever owns it says. Copying a
-// Memory by value copies the chain, not the bytes: later Push, Append,
-// UpdateBuffer, ClipFront and Reset on one of the two do not show in the other,
-// as long as only one of them is appended to (they share spare capacity, like
-// two slices of one array).
+// A Memory holds buffers but does not own them: nothing is copied when they are
+// added, and how long a buffer is valid is up to its owner. Copying a Memory by
+// value copies the chain, not the bytes: a later Push, Append, UpdateBuffer,
+// ClipFront or Reset on one of the two does not affect the other, as long as
+// only one of them is appended to (they share spare capacity, like two slices
+// of one array).
 //
-// A Memory may be read by several goroutines, and changed by one that is alone.
+// A Memory may be read by several goroutines at once, but changed only while no
+// other uses it.
 type Memory struct {
 	Size    int
 	Buffers [][]byte
@@ -30,8 +31,8 @@ type Memory struct {
 // minChain is the number of buffers the first growth of a chain makes room for.
 const minChain = 4
 
-// NewMemory returns a chain of the one buffer buf, which it holds without a
-// copy. O(1), one allocation.
+// NewMemory returns a chain that holds the one buffer buf, without a copy.
+// O(1), one allocation.
 func NewMemory(buf []byte) Memory {
 	return Memory{Size: len(buf), Buffers: [][]byte{buf}}
 }
@@ -76,8 +77,8 @@ func (m *Memory) Append(other Memory) *Memory {
 }
 
 // CopyFrom adds the bytes of other at the end of the chain, as one new buffer
-// on the Go heap that no later change of other reaches. A nil or empty other
-// adds nothing. O(other.Size), one allocation.
+// on the Go heap that is independent of other. A nil or empty other adds
+// nothing. O(other.Size), one allocation.
 func (m *Memory) CopyFrom(other *Memory) {
 	if other == nil || other.Size == 0 {
 		return
@@ -85,10 +86,10 @@ func (m *Memory) CopyFrom(other *Memory) {
 	m.PushOne(other.ToBytes())
 }
 
-// UpdateBuffer puts buf in the place of the buffer at index and corrects Size.
-// A negative index counts from the end: -1 is the last buffer. If there is no
-// such buffer nothing changes. A copy of the chain made earlier keeps the old
-// buffer, for which the headers are copied: O(Count()), one allocation.
+// UpdateBuffer replaces the buffer at index by buf and adjusts Size. A
+// negative index counts from the end: -1 is the last buffer. If there is no
+// such buffer nothing changes. The slice headers are copied, so that a copy of
+// the chain made earlier keeps the old buffer: O(Count()), one allocation.
 func (m *Memory) UpdateBuffer(index int, buf []byte) { m.TryUpdateBuffer(index, buf) }
 
 // TryUpdateBuffer is [Memory.UpdateBuffer], and reports whether there is a buffer
@@ -106,8 +107,8 @@ func (m *Memory) TryUpdateBuffer(index int, buf []byte) bool {
 	return true
 }
 
-// Reset empties the chain. It lets go of the array of buffers, so that a copy
-// of the chain made earlier stays as it is. O(1), never allocates.
+// Reset empties the chain. It drops the array of buffers, so a copy of the
+// chain made earlier stays as it is. O(1), never allocates.
 func (m *Memory) Reset() {
 	m.Buffers = nil
 	m.Size = 0
@@ -124,8 +125,8 @@ func (m *Memory) Range(yield func([]byte)) {
 	}
 }
 
-// ToBytes returns a copy of all bytes in one slice, which the caller owns; it
-// is on the Go heap. O(Size), one allocation.
+// ToBytes returns a copy of all bytes in one slice on the Go heap, owned by
+// the caller. O(Size), one allocation.
 func (m *Memory) ToBytes() []byte {
 	if m.Size == 0 {
 		return []byte{}
@@ -177,10 +178,11 @@ func (m *Memory) Equal(other *Memory) bool {
 }
 
 // WriteTo writes all bytes to w and returns how many it wrote; the chain does
-// not change. On a TCP or Unix connection the buffers leave in one writev.
+// not change. On a TCP or Unix connection the buffers are sent with one
+// writev.
 //
 // The error is w's, io.ErrShortWrite if w stopped early without one, or
-// [ErrInvalidWrite] if its count cannot be true. O(Size); allocates only for writev.
+// [ErrInvalidWrite] if its count is impossible. O(Size); allocates only for writev.
 func (m *Memory) WriteTo(w io.Writer) (int64, error) {
 	if m.Count() > 1 && hasWritev(w) {
 		list := net.Buffers(slices.Clone(m.Buffers))

@@ -7,7 +7,7 @@ import (
 	"github.com/gomem-go/gomem/backing"
 )
 
-// MemoryAllocator hands out parts of one chunk of fixed size, exactly to the
+// MemoryAllocator hands out parts of one chunk of fixed size, exact to the
 // byte. It does not grow; [ScalableMemoryAllocator] does, and its GetChildren
 // returns MemoryAllocators too: snapshots, which show the layout of a chunk at
 // that moment and neither hand out nor take back memory.
@@ -17,7 +17,7 @@ import (
 //
 // Any goroutine may call any method.
 type MemoryAllocator struct {
-	// Size is the number of bytes in the chunk; to be read only.
+	// Size is the number of bytes in the chunk. Do not change it.
 	Size int
 
 	mu    sync.Mutex
@@ -26,9 +26,9 @@ type MemoryAllocator struct {
 	shown []Block
 }
 
-// GetMemoryAllocator returns an allocator of its own chunk of size bytes on the
-// Go heap, cleared. If size is not positive, or more than can be had, it has no
-// room. O(size).
+// GetMemoryAllocator returns an allocator with a chunk of its own: size bytes
+// on the Go heap, zeroed. If size is not positive, or more than the Go heap can
+// provide, it has no room. O(size).
 func GetMemoryAllocator(size int) *MemoryAllocator {
 	m := &MemoryAllocator{Size: max(size, 0)}
 	if size <= 0 {
@@ -50,9 +50,9 @@ func newChildView(size int, free []Block) *MemoryAllocator {
 	return &MemoryAllocator{Size: size, shown: free}
 }
 
-// Malloc returns n bytes, owned until freed, cap n; nil if there is no room, n
-// is negative, or m is a snapshot or recycled. Malloc(0) is an empty slice that
-// takes nothing. O(log n) for n free blocks.
+// Malloc returns n bytes, owned until freed, with cap n. It returns nil if
+// there is no room, n is negative, or m is a snapshot or recycled. Malloc(0)
+// returns an empty slice and takes nothing. O(log n) for n free blocks.
 func (m *MemoryAllocator) Malloc(n int) []byte {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -77,10 +77,10 @@ func (m *MemoryAllocator) slice(n, at int) []byte {
 	return m.mem[at : at+n : at+n]
 }
 
-// Free gives back b, a slice from Malloc or any part of one, and reports
-// whether it did. It does not, and nothing changes, if b is not memory of m or
-// some of it is free already. An empty b is given back by doing nothing.
-// O(log n) for n free blocks.
+// Free gives back b, a slice from Malloc or any part of one, and returns true.
+// It returns false and changes nothing if b is not memory of m or some of it
+// is free already. For an empty b it does nothing and returns true. O(log n)
+// for n free blocks.
 func (m *MemoryAllocator) Free(b []byte) bool {
 	if len(b) == 0 {
 		return true
@@ -121,10 +121,9 @@ func (m *MemoryAllocator) GetBlocks() []*Block {
 	return m.place.GetBlocks()
 }
 
-// Recycle gives up the chunk. From then on the allocator has no room, Free is
-// false, and doing it again changes nothing: the chunk is never given to
-// another allocator while a slice of it is in use, since the garbage collector
-// takes it.
+// Recycle gives up the chunk. From then on the allocator has no room, Free
+// returns false, and another Recycle changes nothing. The chunk is left to the
+// garbage collector, so it is never reused while a slice of it is in use.
 func (m *MemoryAllocator) Recycle() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

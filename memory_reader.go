@@ -11,21 +11,23 @@ import (
 //	                       ^ off 1 in cur, next 2; Length 4, Offset() 4
 //
 // Length is the number of bytes not yet read. A program that pushes a buffer to
-// the Memory of a reader makes it readable by adding its length to Length; one
-// that lowers Length ends the reading early. Apart from that a Memory must not
+// the Memory of a reader must add its length to Length to make it readable;
+// lowering Length ends the reading early. Apart from that a Memory must not
 // change while it is read, except through the reader's ClipFront.
 //
-// A call that asks for more than there is consumes nothing and returns io.EOF
-// if nothing at all is left, else io.ErrUnexpectedEOF; a negative count is
+// A call that asks for more bytes than are left consumes nothing and returns
+// io.EOF if none are left, else io.ErrUnexpectedEOF; a negative count is
 // refused with [ErrInvalidSize]. Empty buffers are skipped.
 //
-// The methods that give bytes of the Memory itself say so: those are views,
+// Methods that return bytes of the Memory itself say so: those are views,
 // valid as long as the buffers. ToBytes, CopyTo, Equal and WriteTo of a reader
-// mean the bytes not yet read; Size and Count stay those of the whole Memory.
+// refer to the bytes not yet read; Size and Count remain those of the whole
+// Memory.
 //
 // A MemoryReader is for one goroutine; several may read one Memory, each with a
 // reader of its own. A copy of a reader reads on independently. The zero value has
-// nothing to read, and no Memory: Push and the like want one in the field.
+// nothing to read, and no Memory: set that field before calling methods that add
+// to it, such as Push.
 type MemoryReader struct {
 	*Memory
 	Length int
@@ -115,10 +117,10 @@ func (r *MemoryReader) advance(n int) error {
 	return nil
 }
 
-// Read copies the next bytes to p, as many as there are and fit, and consumes
-// them; unlike most readers it fills p across buffers. io.EOF comes with the
-// first call that finds nothing left, never together with bytes.
-// O(len(p)), never allocates.
+// Read copies as many of the next bytes to p as are left and fit, and
+// consumes them; unlike most readers it fills p across buffers. The first
+// call that finds nothing left returns io.EOF, which never comes together
+// with bytes. O(len(p)), never allocates.
 func (r *MemoryReader) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
@@ -137,9 +139,10 @@ func (r *MemoryReader) Read(p []byte) (int, error) {
 // within a buffer.
 func (r *MemoryReader) ReadByte() (byte, error) { return r.nextByte((*MemoryReader).readByteSlow) }
 
-// nextByte is the fast path of ReadByte. The way out is a parameter, here and in
-// what is like it, because the compiler counts the call of a parameter as a third
-// of another call, and so inlines what costs less than a call does.
+// nextByte is the fast path of ReadByte. Here and in the functions like it the
+// slow path is a parameter: the compiler rates the call of a parameter at a third
+// of another call, and so inlines the fast path, which costs less than a call
+// does.
 func (r *MemoryReader) nextByte(out func(*MemoryReader) (byte, error)) (b byte, err error) {
 	if uint(r.off) >= uint(len(r.cur)) || r.Length <= 0 {
 		return out(r)
@@ -167,7 +170,7 @@ func (r *MemoryReader) readByteSlow() (byte, error) {
 // been read. O(1) within a buffer.
 func (r *MemoryReader) UnreadByte() error { return r.TryUnread(1) }
 
-// ReadByteMask is ReadByte with the result masked: byte & mask. O(1).
+// ReadByteMask is ReadByte with the result masked: it returns byte & mask. O(1).
 func (r *MemoryReader) ReadByteMask(mask byte) (byte, error) {
 	b, err := r.ReadByte()
 	return b & mask, err
@@ -192,8 +195,8 @@ func (r *MemoryReader) ReadByteTo(b ...*byte) error {
 	return nil
 }
 
-// ReadBytes returns a copy of the next n bytes, which the caller owns; it is on
-// the Go heap. O(n), one allocation, made only after n is known to be there.
+// ReadBytes returns a copy of the next n bytes on the Go heap, owned by the
+// caller. O(n), one allocation, made only if the n bytes are there.
 func (r *MemoryReader) ReadBytes(n int) ([]byte, error) {
 	if n < 0 || n > r.Length {
 		return nil, r.need(n)

@@ -6,9 +6,9 @@ import (
 	"net"
 )
 
-// Range calls yield with what is left of every buffer in order, as views, and
-// consumes each before yield sees it. With a nil yield everything is consumed
-// unseen. O(buffers), never allocates.
+// Range calls yield with the unread bytes of every buffer in order, as views,
+// and consumes each before it calls yield with it. With a nil yield it only
+// consumes. O(buffers), never allocates.
 func (r *MemoryReader) Range(yield func([]byte)) {
 	if yield == nil {
 		r.MoveToEnd()
@@ -17,8 +17,8 @@ func (r *MemoryReader) Range(yield func([]byte)) {
 	r.RangeN(r.Length, yield)
 }
 
-// RangeN is Range for the next n bytes, or for what is left if that is less;
-// the last view is cut to measure. A negative n means nothing.
+// RangeN is Range for the next n bytes, or for all that are left if there are
+// fewer; the last view is cut to fit. A negative n counts as zero.
 func (r *MemoryReader) RangeN(n int, yield func([]byte)) {
 	n = min(n, r.Length)
 	for n > 0 && r.fill() {
@@ -34,11 +34,11 @@ func (r *MemoryReader) RangeN(n int, yield func([]byte)) {
 	}
 }
 
-// ClipFront drops what has been read from the Memory, which shrinks by it, and
-// calls yield (which may be nil) with each dropped piece, after which the
-// Memory holds it no longer. The result of yield is not used; it is there so
-// that an allocator's Free fits. Reading goes on where it was, and what was
-// clipped cannot be unread.
+// ClipFront removes the bytes that have been read from the Memory, and calls
+// yield (which may be nil) with each removed piece, which the Memory then no
+// longer holds. The result of yield is ignored; it exists so that an
+// allocator's Free fits. Reading continues where it was, and clipped bytes
+// cannot be unread.
 //
 // Copies of the Memory, and the slice of buffers the reader was made from, stay
 // as they are. O(buffers); allocates when it ends inside a buffer.
@@ -125,13 +125,12 @@ func (r *MemoryReader) Reset() {
 	*r = MemoryReader{Memory: r.Memory}
 }
 
-// WriteTo writes the bytes not yet read to w and consumes what w took, so that
-// io.Copy continues where reading stopped. On a TCP or Unix connection the
-// buffers leave in one writev.
+// WriteTo writes the bytes not yet read to w and consumes those that w took,
+// so that io.Copy continues where reading stopped. On a TCP or Unix connection
+// the buffers are sent with one writev.
 //
-// The error is w's, or io.ErrShortWrite if w stopped early without one; what
-// was not written is still there to be read. O(Length); allocates only for
-// writev.
+// The error is w's, or io.ErrShortWrite if w stopped early without one; bytes
+// that were not written remain unread. O(Length); allocates only for writev.
 func (r *MemoryReader) WriteTo(w io.Writer) (int64, error) {
 	var total int64
 	if hasWritev(w) && r.Memory != nil && r.next < len(r.Buffers) {

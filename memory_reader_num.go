@@ -87,11 +87,11 @@ const maxLEB128 = 10
 // LEB128Unmarshal reads an unsigned LEB128 number, seven bits a byte, the low
 // ones first, and returns it with the number of bytes it took.
 //
-// An encoding padded with zero bits (0x81 0x00 for 1) is read like any other,
-// as AV1 requires (specification, section 4.10.5). A number that needs more
-// bits than a uint, or that goes on after 10 bytes, is refused with
-// [ErrOverflow]. Whatever the error, nothing is consumed. O(1), never allocates; a
-// number of one byte is read inlined.
+// An encoding padded with zero bits (0x81 0x00 for 1) is read like any other, as
+// AV1 requires (specification, section 4.10.5). A number that needs more bits than
+// a uint, or that goes on after 10 bytes, is refused with [ErrOverflow]. Whatever
+// the error, nothing is consumed. O(1), never allocates; a number of one byte is
+// read inlined.
 func (r *MemoryReader) LEB128Unmarshal() (v uint, n int, err error) {
 	// Named results, because returning the call costs more than inlining allows.
 	v, n, err = r.sevenBits((*MemoryReader).leb128)

@@ -11,19 +11,19 @@ import (
 // costs far more than the three bytes that make it.
 const maxHeaderLines = 8 << 10
 
-// ReadMIMEHeader consumes a MIME header and the empty line that ends it, as of
-// RFC 822 and its descendants: keys in canonical form, values without blanks
-// around them, lines that begin with a blank joined to the one before by a space.
-// The map and its strings are copies, owned by the caller.
+// ReadMIMEHeader consumes a MIME header and the empty line that ends it, as in
+// RFC 822 and its successors. Keys are put into canonical form, blanks around
+// values are removed, and a line that begins with a blank is joined to the one
+// before by a space. The map and its strings are copies, owned by the caller.
 //
-// A key that is no token, blanks before the colon, a line without a colon and
+// A key that is not a token, blanks before the colon, a line without a colon and
 // control characters are refused with a [textproto.ProtocolError]. A [*LimitError]
-// refuses a header beyond MaxHeaderBytes, or beyond 8,192 lines unless
-// MaxHeaderBytes is negative, and a line beyond MaxLineBytes. When the stream ends
-// inside, the error is [io.ErrUnexpectedEOF]; before the first byte, [io.EOF]. With
-// any error the lines before it are returned, and consumed; a line that is refused for
-// what it says is consumed with them. At the end of the stream the last line is
-// returned too, if it reads as a header. O(bytes).
+// refuses a header beyond MaxHeaderBytes, or beyond 8,192 lines unless MaxHeaderBytes
+// is negative, and a line beyond MaxLineBytes. If the stream ends within the header
+// the error is [io.ErrUnexpectedEOF]; before the first byte, [io.EOF]. With any error
+// the lines before it are returned and consumed, and a malformed line is consumed with
+// them. At the end of the stream the last line, even without an ending, is returned
+// too if it is a valid header line. O(bytes).
 func (b *BufReader) ReadMIMEHeader() (textproto.MIMEHeader, error) {
 	p := headerParser{b: b, left: limitOf(b.MaxHeaderBytes, DefaultMaxHeaderBytes)}
 	p.header = make(textproto.MIMEHeader)

@@ -9,8 +9,8 @@ import (
 )
 
 // Option sets a property of a [ScalableMemoryAllocator] when it is made. The
-// build tags twotree, enable_buddy and enable_mmap change what is the default,
-// and nothing else: one program can use allocators of every kind.
+// build tags twotree, enable_buddy and enable_mmap only change the defaults:
+// one program can use allocators of every kind.
 type Option func(*settings)
 
 // settings is what the options say.
@@ -43,18 +43,18 @@ func (s *settings) config() heap.Config {
 type Placement int
 
 const (
-	// SizeClasses is the default, unless the build tag twotree makes TwoTree
-	// that: blocks up to 64 KiB come from slots of 84 size classes, through
-	// caches of which each processor has its own, and larger ones from TLSF; where
-	// a chunk was mapped for one of those, from a list of the few that it holds.
-	// Aligned to 16 bytes; O(1). A block has less than 128 GiB.
+	// SizeClasses is the default, unless the build tag twotree makes TwoTree the
+	// default. Blocks up to 64 KiB come from slots of 84 size classes, through
+	// caches per processor, and larger ones from TLSF; a chunk that was mapped for
+	// one large block keeps a list of the few blocks it holds instead. Aligned to
+	// 16 bytes; O(1). A block must be smaller than 128 GiB.
 	SizeClasses Placement = iota
-	// TLSF is two-level segregated fit for blocks of every size, in granules
-	// of 16 bytes, which is also the alignment. O(1). A block has less than 32 GiB.
+	// TLSF is two-level segregated fit for blocks of every size, in granules of 16
+	// bytes, which is also the alignment. O(1). A block must be smaller than 32
+	// GiB.
 	TLSF
-	// SingleTree is one treap by offset: exact to the byte, so that not one
-	// byte is lost to rounding and addresses are not aligned. O(log n)
-	// expected.
+	// SingleTree is one treap by offset: exact to the byte, so no byte is
+	// lost to rounding and addresses are not aligned. O(log n) expected.
 	SingleTree
 	// TwoTree is two AVL trees, by size and by offset: best fit, exact to the
 	// byte, not aligned. O(log n).
@@ -93,8 +93,8 @@ func (p Placement) config(c *settings) {
 func WithPlacement(p Placement) Option { return p.config }
 
 // WithBacking chooses where chunks come from: backing.Heap(), backing.Mmap()
-// or a source of your own, and that each comes from there by itself, unless a
-// later WithPooledChunks says otherwise. nil changes nothing.
+// or a source of your own. It also maps each chunk from there individually,
+// unless a later WithPooledChunks says otherwise. A nil src changes nothing.
 func WithBacking(src backing.Source) Option {
 	return func(c *settings) {
 		if src != nil {
@@ -103,22 +103,24 @@ func WithBacking(src backing.Source) Option {
 	}
 }
 
-// WithPooledChunks chooses, in place of the build tag enable_buddy, whether
-// chunks up to MaxBlockSize are cut by buddies from larger segments that the
-// allocators of the process share. It saves a program with many short-lived
-// allocators the way to the system, and costs the rounding of chunks to a power
-// of two. Over a source that is neither backing.Heap() nor backing.Mmap() the
-// pool is this allocator's own; for a wider one see [NewChunkPool].
+// WithPooledChunks chooses, overriding the build tag enable_buddy, whether
+// chunks up to MaxBlockSize are cut as buddies from larger segments that the
+// allocators of the process share. This saves a program with many short-lived
+// allocators most calls to the system, at the cost of rounding chunks up to a
+// power of two. If the source is neither backing.Heap() nor backing.Mmap(), the
+// pool belongs to this allocator alone; to share such a pool see
+// [NewChunkPool].
 func WithPooledChunks(on bool) Option { return func(c *settings) { c.pooled = on } }
 
-// WithMaxBytes bounds what the allocator maps: it is never exceeded, not by a
-// byte. A Malloc that would need more fails with ErrLimit. n <= 0 means no
-// bound.
+// WithMaxBytes bounds the bytes that the allocator maps. The bound is never
+// exceeded, not even by a byte: a Malloc that would need more fails with
+// ErrLimit. n <= 0 means no bound.
 func WithMaxBytes(n int) Option { return func(c *settings) { c.MaxBytes = max(n, 0) } }
 
-// WithMisuse has f called with each refused free, after the allocator's lock
-// is released, on the goroutine that called Free. The error is a
-// [*MisuseError]. A f that panics makes misuse fatal. Without it a refused free
-// is counted in [Stats] and Free returns false. Of two frees of one block at the
-// same moment it may hear nothing: one is refused, or counted as Raced.
+// WithMisuse makes the allocator call f with each refused free, after its lock
+// is released, on the goroutine that called Free. The error is a [*MisuseError].
+// If f panics, misuse is fatal. Without WithMisuse a refused free is only
+// counted in [Stats], and Free returns false. Of two frees of one block at the
+// same moment f may not be told: one of them is either refused or only counted
+// as Raced.
 func WithMisuse(f func(error)) Option { return func(c *settings) { c.Misuse = f } }

@@ -8,24 +8,25 @@ import (
 // RecyclableMemory is a [Memory] that gives its buffers back to an allocator,
 // all at once, with Recycle.
 //
-// What Recycle frees is one of two things:
+// Recycle frees one of two things:
 //
 //	by chain  (the start)                  every buffer in the chain, however it
 //	                                       got there: NextN, Push, Append, …
 //	by list   (after InitRecycleIndexes)   what NextN and AddRecycleBytes added,
 //	                                       and what had been in the chain before
 //
-// Use the list when the chain also holds buffers of somebody else. A buffer
-// that Reset or UpdateBuffer takes out of the chain is freed by the next Recycle
-// all the same. (Calling Reset on the embedded Memory itself forgets a chain.)
+// Use the list when the chain also holds buffers that someone else owns. A
+// buffer that Reset or UpdateBuffer takes out of the chain is still freed by the
+// next Recycle. (Calling Reset on the embedded Memory itself forgets the chain
+// instead.)
 //
 // With the build tag disable_rm, or after SetRecycling(false), memory comes
 // from the Go heap and Recycle frees nothing; everything else is the same.
 //
-// A RecyclableMemory is a value, ready to use when zero. It has one owner: of
-// several copies of the value only one is recycled, since the buffers are freed
-// once; use Clone for a second view. It is for one goroutine at a time, its
-// allocator may be shared.
+// A RecyclableMemory is a value; its zero value is ready to use. It has one
+// owner: only one of several copies of the value may be recycled, since the
+// buffers are freed once; use Clone for a second view. It is for one goroutine
+// at a time; its allocator may be shared.
 type RecyclableMemory struct {
 	allocator *ScalableMemoryAllocator
 	Memory
@@ -43,7 +44,8 @@ const (
 	recycleOff
 )
 
-// keptBuffers is the most headers an emptied RecyclableMemory keeps room for.
+// keptBuffers is how many headers an emptied RecyclableMemory keeps room for at
+// most.
 const keptBuffers = 1024
 
 // NewRecyclableMemory returns an empty memory that takes its buffers from a.
@@ -53,8 +55,8 @@ func NewRecyclableMemory(a *ScalableMemoryAllocator) RecyclableMemory {
 	return RecyclableMemory{allocator: a}
 }
 
-// SetRecycling chooses, in place of the build tag disable_rm, whether memory
-// comes from the allocator and goes back there. Call it before the first NextN.
+// SetRecycling chooses, overriding the build tag disable_rm, whether memory
+// comes from the allocator and goes back to it. Call it before the first NextN.
 func (r *RecyclableMemory) SetRecycling(on bool) {
 	if r.manner = recycleOff; on {
 		r.manner = recycleOn
@@ -68,8 +70,8 @@ func (r *RecyclableMemory) recycles() bool {
 // GetAllocator returns the allocator, nil for the Go heap.
 func (r *RecyclableMemory) GetAllocator() *ScalableMemoryAllocator { return r.allocator }
 
-// SetAllocator makes a the allocator, which also Recycle then frees to: change
-// it while the memory is empty.
+// SetAllocator makes a the allocator, to which Recycle then frees as well:
+// change it only while the memory is empty.
 func (r *RecyclableMemory) SetAllocator(a *ScalableMemoryAllocator) { r.allocator = a }
 
 // InitRecycleIndexes makes Recycle free only what NextN and AddRecycleBytes add
@@ -85,9 +87,9 @@ func (r *RecyclableMemory) InitRecycleIndexes(n int) {
 }
 
 // NextN adds a new buffer of n bytes at the end of the chain and returns it:
-// owned by the chain, valid until Recycle, its bytes not cleared, cap n. It is
-// nil, and nothing is added, when n is negative or the allocator has no room.
-// The cost is that of Malloc.
+// owned by the chain, valid until Recycle, not zeroed, with cap n. It returns
+// nil and adds nothing if n is negative or the allocator has no room. The cost
+// is that of Malloc.
 func (r *RecyclableMemory) NextN(n int) []byte {
 	a := r.allocator
 	if !r.recycles() {
@@ -115,8 +117,8 @@ func (r *RecyclableMemory) AddRecycleBytes(b []byte) {
 	r.PushOne(b)
 }
 
-// CopyFrom is [Memory.CopyFrom] with the copy in a buffer of NextN, which
-// Recycle frees; on the Go heap if the allocator has no room.
+// CopyFrom is [Memory.CopyFrom] with the copy in a buffer from NextN, which
+// Recycle frees, or on the Go heap if the allocator has no room.
 func (r *RecyclableMemory) CopyFrom(other *Memory) {
 	if other == nil || other.Size == 0 {
 		return
@@ -138,8 +140,8 @@ func (r *RecyclableMemory) Reset() {
 	r.Memory.Reset()
 }
 
-// UpdateBuffer is [Memory.UpdateBuffer]. The old buffer is still freed by
-// Recycle, and no byte of it twice if buf is a part of it, or has it as a part.
+// UpdateBuffer is [Memory.UpdateBuffer]. Recycle still frees the old buffer,
+// and frees no byte twice if buf and the old buffer overlap.
 func (r *RecyclableMemory) UpdateBuffer(index int, buf []byte) { r.TryUpdateBuffer(index, buf) }
 
 // TryUpdateBuffer is [RecyclableMemory.UpdateBuffer], and reports whether there is
@@ -182,12 +184,12 @@ func without(list [][]byte, part []byte) [][]byte {
 }
 
 // Recycle frees the buffers and empties the chain, which can be used again. The
-// bytes are no longer valid, in no slice, copy or clone. A copy of the chain made
-// before, or a reader of it, still has its Size or Length, and no bytes if all of
-// them were the allocator's: ToBytes is empty and a read gives
-// io.ErrUnexpectedEOF. Without an allocator nothing is freed and copies stay whole.
-// Recycling twice frees once. The cost is that of a Free for each buffer; never
-// allocates.
+// bytes are no longer valid in any slice, copy or clone. A copy of the chain made
+// before, or a reader of it, keeps its Size or Length, but has no bytes if all of
+// them were the allocator's: ToBytes is empty and a read returns
+// io.ErrUnexpectedEOF. Without an allocator nothing is freed and copies stay
+// intact. A second Recycle frees nothing. The cost is that of a Free for each
+// buffer; never allocates.
 func (r *RecyclableMemory) Recycle() {
 	if r.allocator == nil || !r.recycles() {
 		r.owned = nil

@@ -10,34 +10,36 @@ import (
 )
 
 // ScalableMemoryAllocator hands out byte slices from memory that it maps in
-// chunks, more when they are full, and gives back when they are empty.
+// chunks. It maps more chunks when they are full, and gives them back when
+// they are empty.
 //
 // Any goroutine may call any method at any time, and may free what another has
-// allocated; only Recycle and Close must come after all other use. Blocks
-// of up to 64 KiB come from caches per processor without a lock or an atomic
-// instruction, and go back there, see the package comment of internal/heap.
+// allocated; only Recycle and Close must come after all other use. Blocks of
+// up to 64 KiB are taken from and returned to caches per processor, without a
+// lock or an atomic instruction; the package comment of internal/heap
+// describes how.
 //
-// Memory is owned from Malloc to Free. Free takes a block or any part of one,
-// in any order, to the byte. A free of what is not live is refused: Free
-// returns false, nothing changes, the event is counted and reported to
-// [WithMisuse]. The end of a block of 4 to 32 KiB that is cut off before the next
-// one is allocated is reusable at once, as is any part of a larger block, except
-// for less than 64 bytes at each end of the range. Other parts of a block, and the
-// end of one up to 4 KiB, are reusable when its last byte is freed; of one above
-// 4 KiB also before the allocator grows, if little is left of it and of those beside
-// it. With the other placements every part is reusable at once, by TLSF in granules
-// of 16 bytes.
+// Memory is owned from Malloc to Free. Free takes a block or any part of one, in any
+// order and exact to the byte. A free of memory that is not live is refused: Free
+// returns false, nothing changes, and the event is counted and reported to
+// [WithMisuse]. Any part of a block above 32 KiB is reusable at once, and so is the
+// end of a block of 4 to 32 KiB if it is cut off before the next one is allocated,
+// except for less than 64 bytes at each end of the range. Other parts of such a
+// block, and any part of one up to 4 KiB, are reusable once its last byte is freed;
+// those of one above 4 KiB also before the allocator grows, if little is left of it
+// and of the blocks beside it. With the other placements every part is reusable at
+// once, with TLSF in granules of 16 bytes.
 //
-// A block above 256 KiB for which there is no room gets a chunk of its own. What is cut
-// off there serves smaller blocks, but no second one of that size, so where more than
-// twice the bytes live are mapped such a chunk has room for two: a program that reads
-// into large blocks and keeps a part of each maps about twice what it keeps, and a few
-// of those blocks.
+// A block above 256 KiB for which there is no room gets a chunk of its own. If its end
+// is cut off, that serves smaller blocks, but not a second one of that size. So when
+// more than twice the live bytes are mapped, such a chunk has room for two: a program
+// that reads into large blocks and keeps a part of each maps about twice what it keeps,
+// plus a few of those blocks.
 //
-// A nil *ScalableMemoryAllocator is valid: it allocates from the Go heap and
-// frees nothing. The zero value is not: [NewScalableMemoryAllocator] makes one, and
-// a method of any other panics with a nil pointer dereference, as the test for it
-// would be one in each Malloc and Free.
+// A nil *ScalableMemoryAllocator is valid: it allocates from the Go heap and frees
+// nothing. The zero value is not: its methods panic with a nil pointer dereference,
+// because checking for it would cost a test in each Malloc and Free. Use
+// [NewScalableMemoryAllocator].
 type ScalableMemoryAllocator heap.Heap
 
 // engine is a as what it is; nil stays nil.
@@ -48,8 +50,8 @@ func (a *ScalableMemoryAllocator) engine() *heap.Heap { return (*heap.Heap)(a) }
 type MisuseError = heap.MisuseError
 
 // NewScalableMemoryAllocator returns an allocator whose first chunk will have
-// size bytes, or the default if size is not positive. It maps nothing before the
-// first Malloc; an allocator that is never used costs a few hundred bytes.
+// size bytes, or a default size if size is not positive. It maps nothing before
+// the first Malloc; an allocator that is never used costs a few hundred bytes.
 func NewScalableMemoryAllocator(size int, opts ...Option) *ScalableMemoryAllocator {
 	s := asBuilt()
 	if s.Size = size; size <= 0 {
@@ -68,12 +70,14 @@ func NewScalableMemoryAllocator(size int, opts ...Option) *ScalableMemoryAllocat
 const defaultChunk = 64 << 10
 
 // Malloc returns n bytes, owned until freed, with cap == len. They are not
-// zeroed: they hold what their last user left. Aligned to 16 bytes, or as the
-// placement says; those of a nil allocator as the Go heap has them.
+// zeroed: they hold what their last user left. They are aligned to 16 bytes,
+// or as the placement says; those of a nil allocator are aligned as the Go
+// heap does it.
 //
-// nil if n is negative, memory is exhausted, the limit is reached or the
-// allocator is closed; TryMalloc tells which. An empty slice that needs no Free
-// if n is 0. O(1) with the default placement; maps a chunk when all are full.
+// Malloc returns nil if n is negative, memory is exhausted, the limit is
+// reached or the allocator is closed; TryMalloc tells which. If n is 0 it
+// returns an empty slice that needs no Free. O(1) with the default placement;
+// maps a chunk when all are full.
 func (a *ScalableMemoryAllocator) Malloc(n int) []byte { return a.engine().Malloc(n) }
 
 // TryMalloc is Malloc with the reason when there is nothing to return:
@@ -82,7 +86,7 @@ func (a *ScalableMemoryAllocator) Malloc(n int) []byte { return a.engine().Mallo
 func (a *ScalableMemoryAllocator) TryMalloc(n int) ([]byte, error) { return a.engine().TryMalloc(n) }
 
 // MallocAligned is TryMalloc with the address a multiple of align, a power of
-// two up to 4096; any other is ErrInvalidSize.
+// two up to 4096. Any other align is ErrInvalidSize.
 func (a *ScalableMemoryAllocator) MallocAligned(n, align int) ([]byte, error) {
 	switch {
 	case align <= 0 || align&(align-1) != 0 || align > maxAlign:
@@ -104,18 +108,18 @@ func (a *ScalableMemoryAllocator) MallocAligned(n, align int) ([]byte, error) {
 
 const maxAlign = 4096
 
-// Free gives back b, a block or any part of one that is still live, and
-// returns true. It returns true and does nothing for an empty b, which needs no
-// Free. It returns false and changes nothing if any byte of b is not live
-// memory of this allocator, and for every b if a is nil. O(1) with the default
-// placement; never allocates for a whole block. The first part of a block of 4 to
-// 64 KiB, after a run of such blocks that were freed whole, may keep the
-// allocator's other users waiting for some ten microseconds.
+// Free gives back b, a block or any part of one that is still live, and returns
+// true. It returns true and does nothing for an empty b, which needs no Free. It
+// returns false and changes nothing if any byte of b is not live memory of this
+// allocator, or if a is nil. O(1) with the default placement; never allocates for
+// a whole block. Freeing a part of a block of 4 to 64 KiB, the first after a run
+// of such blocks that were freed whole, may make the allocator's other users wait
+// for some ten microseconds.
 func (a *ScalableMemoryAllocator) Free(b []byte) bool { return a.engine().Free(b) }
 
-// FreeRest frees all of *b behind its first keep bytes and shortens *b, and
-// its capacity, to them. If the free is refused, or keep is not within *b, it
-// changes nothing.
+// FreeRest frees all of *b after its first keep bytes and shortens *b, and
+// its capacity, to those. If the free is refused, or keep is not within *b,
+// it changes nothing.
 func (a *ScalableMemoryAllocator) FreeRest(b *[]byte, keep int) {
 	if b == nil || keep < 0 || keep > len(*b) {
 		if a != nil && b != nil {
@@ -128,18 +132,18 @@ func (a *ScalableMemoryAllocator) FreeRest(b *[]byte, keep int) {
 	}
 }
 
-// Borrow returns n bytes that nobody owns: a borrow until the next allocation
-// from this allocator, by any goroutine. Do not free it. It counts in no
-// statistic. nil as Malloc.
+// Borrow returns n bytes that nobody owns: a borrow, valid until the next
+// allocation from this allocator by any goroutine. Do not free it. It counts
+// in no statistic. Borrow returns nil in the same cases as Malloc.
 func (a *ScalableMemoryAllocator) Borrow(n int) []byte { return a.engine().Borrow(n) }
 
 // Read reads once from r into n bytes of new memory and returns what arrived,
 // owned; the rest is free again. Bytes that arrive together with an error are
-// returned with it. With nothing to return the slice is nil and nothing is
+// returned with it. If nothing arrived, the slice is nil and there is nothing
 // left to free, also when r panics.
 //
-// The error is that of r or of [ScalableMemoryAllocator.TryMalloc]; for a reader
-// that returns a count outside [0, n] it wraps both [ErrInvalidRead], as from a
+// The error is that of r or of [ScalableMemoryAllocator.TryMalloc]. If r returns
+// a count outside [0, n], the error wraps both [ErrInvalidRead], as from a
 // [BufReader], and [ErrInvalidSize].
 func (a *ScalableMemoryAllocator) Read(r io.Reader, n int) (b []byte, err error) {
 	b, err = a.TryMalloc(n)
@@ -174,10 +178,10 @@ func (a *ScalableMemoryAllocator) Recycle() {
 	}
 }
 
-// Close gives back all memory, live or not. From then on no byte is handed out, which
-// TryMalloc answers with ErrClosed, and none is taken back: Free returns false. It
-// returns what the backing says, and if that did not take everything back another Close
-// tries again. Otherwise that is ErrClosed, too.
+// Close gives back all memory, live or not. From then on no memory is handed out
+// (TryMalloc returns ErrClosed) and none is taken back (Free returns false). Close
+// returns the error of the backing; if the backing did not take everything back,
+// another Close tries again. Otherwise another Close returns ErrClosed.
 func (a *ScalableMemoryAllocator) Close() error {
 	if a == nil {
 		return nil
@@ -185,8 +189,8 @@ func (a *ScalableMemoryAllocator) Close() error {
 	return a.engine().Close()
 }
 
-// Trim gives back every chunk that holds no block, but for one that a Borrow may still
-// be looking at. Without it that happens by itself, but for one chunk, within a second
+// Trim gives back every chunk that holds no block, except one that a borrow may still
+// point into. Without Trim, all but one of these chunks are given back within a second
 // after a peak.
 func (a *ScalableMemoryAllocator) Trim() {
 	if a != nil {
@@ -195,7 +199,8 @@ func (a *ScalableMemoryAllocator) Trim() {
 }
 
 // Verify checks every invariant of the allocator's structures and returns the
-// first that does not hold. It stops the allocator meanwhile; O(all blocks).
+// first that does not hold. The allocator is stopped meanwhile. O(all
+// blocks).
 func (a *ScalableMemoryAllocator) Verify() error {
 	if a == nil {
 		return nil
@@ -203,11 +208,12 @@ func (a *ScalableMemoryAllocator) Verify() error {
 	return a.engine().Verify()
 }
 
-// Stats are the figures of an allocator, of one moment if nobody uses it meanwhile.
+// Stats are the figures of an allocator. They are a consistent snapshot only if
+// nobody uses the allocator while they are read.
 type Stats = heap.Stats
 
-// Stats returns the allocator's figures, none if a is nil. While others allocate,
-// their last few operations may be missing. O(processors).
+// Stats returns the allocator's figures, all zero if a is nil. While others
+// allocate, their last few operations may be missing. O(processors).
 func (a *ScalableMemoryAllocator) Stats() Stats { return a.engine().Stats() }
 
 // GetTotalMalloc is how many bytes have been requested so far.
@@ -229,9 +235,9 @@ func (a *ScalableMemoryAllocator) GetTotalFree() int64 {
 }
 
 // GetChildren returns a snapshot of each chunk: its size and its free blocks.
-// The snapshots are the caller's: they neither hand out nor take back memory, and do
-// not change with the allocator. Slots for small blocks count as taken. nil if
-// there are no chunks. O(free blocks).
+// The snapshots belong to the caller: they neither hand out nor take back memory,
+// and do not change with the allocator. Slots for small blocks count as taken. The
+// result is nil if there are no chunks. O(free blocks).
 func (a *ScalableMemoryAllocator) GetChildren() []*MemoryAllocator {
 	if a == nil {
 		return nil
@@ -243,6 +249,6 @@ func (a *ScalableMemoryAllocator) GetChildren() []*MemoryAllocator {
 	return children
 }
 
-// GetAllocator returns a. It lets a type that embeds the allocator pass for
-// one.
+// GetAllocator returns a. With it a type that embeds the allocator can stand
+// for one.
 func (a *ScalableMemoryAllocator) GetAllocator() *ScalableMemoryAllocator { return a }

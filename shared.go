@@ -13,29 +13,31 @@ import (
 // keptViews is the longest list of views that an idle handle keeps.
 const keptViews = 64
 
-// ErrReleased: the last reference of a [SharedMemory] is gone, its bytes with it.
+// ErrReleased: the last reference to a [SharedMemory] was released, and with it the
+// bytes.
 var ErrReleased = errors.New("shared memory was released")
 
 var errReferences = fmt.Errorf("too many references: %w", ErrOverflow)
 
 // SharedMemory is a run of bytes that outlives the read that produced it: a
-// reference-counted chain over the very blocks the source wrote into.
+// reference-counted chain over the same blocks that the source wrote into.
 //
 //	block A  [ … | frame 1 | frame 2 | fra ]      refs: reader, 1, 2, 3
 //	block B  [ me 3 | frame 4 | … free …   ]      refs: reader, 3, 4
 //
 // It starts with one reference, the caller's. Each holder calls Release once;
-// a block returns to its allocator when the last frame in it and the reader
-// have let go. The bytes are shared: holders read them and do not write.
+// a block returns to its allocator when the last frame in it is released and
+// the reader is done with it. The bytes are shared: holders must not write to
+// them.
 //
 // Retain, Release, Memory and WriteTo may be called from any goroutine. The
-// handle is recycled after the last Release: it answers with [ErrReleased]
-// until the program has let go of at least 1,024 other frames, and for good when
-// built with the tag gomem_debug. Drop the pointer with the reference.
+// handle is reused after the last Release: it returns [ErrReleased] until the
+// program has released at least 1,024 other frames, and forever when built with
+// the tag gomem_debug. Drop the pointer when you release the reference.
 type SharedMemory struct {
 	// refs is the number of references, 0 when released. The reader sets it with a
-	// plain store: whoever may look at the frame got it from the reader later. Only a
-	// stale pointer can race with that, and the race detector may well say so.
+	// plain store: all others get the frame from the reader later. Only a stale
+	// pointer can race with that, and the race detector may report it.
 	refs int32
 	size int
 	home *sharedBlock // the header that the handle is part of, of the block the frame begins in
@@ -55,10 +57,10 @@ func (p *sharedParts) reset() { p.views, p.blocks = p.inlineViews[:0], p.inlineB
 
 // Retain adds a reference, for another holder that will call Release.
 //
-// Requires that the caller's own reference is still held. The error is
-// [ErrReleased] when the last one is gone: bytes once released never come back. With
-// 2^31-1 references, as where Release is forgotten, it wraps [ErrOverflow]. Then
-// nothing has changed. O(1), never allocates.
+// Requires that the caller's own reference is still held. The error is [ErrReleased]
+// when the last reference is gone: released bytes never come back. At 2^31-1
+// references, which only a forgotten Release reaches, it wraps [ErrOverflow]. On
+// error nothing has changed. O(1), never allocates.
 func (s *SharedMemory) Retain() error {
 	for {
 		n := atomic.LoadInt32(&s.refs)
@@ -74,14 +76,14 @@ func (s *SharedMemory) Retain() error {
 	}
 }
 
-// Release gives one reference back. With the last one the bytes may be reused
-// at once and every view of them is dead.
+// Release gives one reference back. After the last one the bytes may be
+// reused at once and no view of them is valid.
 //
 // The error is [ErrReleased], and nothing changes, when no reference is left.
 // O(blocks of the frame), never allocates.
 func (s *SharedMemory) Release() error { return s.drop((*SharedMemory).free) }
 
-// drop is Release with the last step as a parameter, as of nextByte.
+// drop is Release with the last step as a parameter, as in nextByte.
 func (s *SharedMemory) drop(free func(*SharedMemory)) error {
 	for {
 		n := atomic.LoadInt32(&s.refs)
@@ -136,9 +138,9 @@ func (s *SharedMemory) Len() int {
 	return s.size
 }
 
-// Memory gives the bytes in order as a chain of shared views, without a copy:
-// one buffer for each block the frame lies in. They are valid until the
-// caller's reference is released, and are to be read only.
+// Memory returns the bytes in order as a chain of shared views, without a
+// copy: one buffer for each block the frame lies in. They are valid until the
+// caller's reference is released, and must not be written to.
 //
 // After the last Release the result is empty. O(1), never allocates; the list
 // of buffers belongs to the frame, so clone it before changing its elements
@@ -151,11 +153,12 @@ func (s *SharedMemory) Memory() Memory {
 }
 
 // WriteTo writes the bytes to w; on a *net.TCPConn or *net.UnixConn several
-// blocks leave in one writev. It consumes nothing: every holder may write the
-// same frame, at the same time.
+// blocks are sent with one writev. It consumes nothing: all holders may write
+// the same frame at the same time.
 //
-// Returns the bytes written; the error is the writer's, [io.ErrShortWrite] when
-// it stopped short without one, or [ErrReleased]. Never allocates itself.
+// It returns the number of bytes written. The error is that of w,
+// [io.ErrShortWrite] if w stopped early without one, or [ErrReleased]. Never
+// allocates itself.
 func (s *SharedMemory) WriteTo(w io.Writer) (int64, error) {
 	if atomic.LoadInt32(&s.refs) <= 0 {
 		return 0, ErrReleased

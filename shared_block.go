@@ -120,7 +120,7 @@ func (b *sharedBlock) retire() {
 // handle takes a handle, which holds the block, for its reader.
 func (b *sharedBlock) handle() *SharedMemory { return b.issue((*sharedBlock).extend) }
 
-// issue is handle with the rare call as a parameter, as of nextByte.
+// issue is handle with the rare call as a parameter, as in nextByte.
 func (b *sharedBlock) issue(extend func(*sharedBlock) *sharedBlock) *SharedMemory {
 	t := b.tail
 	if t.issued == blockHandles {
