@@ -7,15 +7,15 @@ package backing
 
 import "errors"
 
-// The errors of a source; compare with errors.Is. The system's errno is wrapped
-// beside them.
+// The errors of a source; compare with errors.Is. An error also wraps the
+// system's errno, if there is one.
 var (
-	// ErrOutOfMemory: Map has no more memory to give.
+	// ErrOutOfMemory: there is no more memory for Map to return.
 	ErrOutOfMemory = errors.New("out of memory")
 	// ErrInvalidSize: Map was asked for zero bytes or fewer.
 	ErrInvalidSize = errors.New("invalid size")
-	// ErrNotMapped: the slice is not a mapping of this source, or not one any
-	// more, or only a part of one.
+	// ErrNotMapped: the slice is not a mapping of this source, is no longer
+	// one, or is only a part of one.
 	ErrNotMapped = errors.New("not a mapping")
 )
 
@@ -26,8 +26,8 @@ type Source interface {
 
 	// Map returns a mapping of exactly size bytes, all zero, with cap == len,
 	// aligned to PageSize(). size must be positive; a source rounds up to its
-	// pages internally. An mmap source touches no page of it. The error wraps
-	// ErrOutOfMemory and the errno; nothing is left mapped then.
+	// pages internally. An mmap source touches no page of it. On error
+	// nothing is left mapped; the error wraps ErrOutOfMemory and the errno.
 	Map(size int) ([]byte, error)
 
 	// Unmap gives a mapping back, whole, exactly as Map returned it. No slice
@@ -36,18 +36,19 @@ type Source interface {
 	Unmap(mem []byte) error
 
 	// Release tells the system that the contents of mem, a page-aligned part
-	// of a mapping, are not needed: its physical pages may go now, and the
-	// bytes read as zero or as before. Best effort: a source that cannot do
-	// it does nothing and returns nil.
+	// of a mapping, are no longer needed: it may take the physical pages, and
+	// the bytes then read as zero or as before. This is best effort: a source
+	// that cannot do it does nothing and returns nil.
 	Release(mem []byte) error
 
 	// PageSize is the alignment of mappings and the unit of Release, in bytes.
 	PageSize() int
 }
 
-// MapUnzeroed is s.Map without the promise of zeros, for those who write before
-// they read: the bytes are whatever they were. Only [Heap] gains by it, when the
-// runtime would have to clear memory that the program has used before.
+// MapUnzeroed is s.Map without the promise of zeros, for callers that write
+// before they read: the bytes hold whatever they held before. Only [Heap]
+// benefits, when the runtime would have to clear memory that the program has
+// used before.
 func MapUnzeroed(s Source, size int) ([]byte, error) {
 	if u, ok := s.(interface{ mapUnzeroed(int) ([]byte, error) }); ok {
 		return u.mapUnzeroed(size)
@@ -55,14 +56,14 @@ func MapUnzeroed(s Source, size int) ([]byte, error) {
 	return s.Map(size)
 }
 
-// Protector is implemented by a [Source] whose mappings the processor can
-// guard: any access to protected memory faults. Debug modes use it to catch a
-// use after free where it happens.
+// Protector is implemented by a [Source] that can protect its mappings: any
+// access to protected memory faults. Debug modes use it to catch a use after
+// free where it happens.
 //
-// mem must be a mapping, or a part of one that starts and ends on a page. What is
-// neither a mapping nor made of whole pages is refused with ErrNotMapped before the
-// system is asked. That pages belong to a mapping is not checked: those of the Go
-// heap would fault as well. A source that cannot protect answers
+// mem must be a mapping, or a part of one that consists of whole pages. Anything
+// else that is not made of whole pages is refused with ErrNotMapped before the
+// system is asked. Whether whole pages belong to a mapping is not checked: pages of
+// the Go heap would fault as well. A source that cannot protect returns
 // errors.ErrUnsupported.
 type Protector interface {
 	// Protect makes every access to mem fault, keeping its contents.

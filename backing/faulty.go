@@ -27,10 +27,11 @@ func (o Op) String() string {
 }
 
 // Faulty is a [Source] for tests: it passes every call on to another source,
-// fails the ones it is told to, counts them, and knows what is mapped, so that
-// a test can put a fault at each call in turn and prove that nothing leaks.
-// It also refuses, over any source, to unmap what is not a live mapping. Safe
-// for use by several goroutines. The zero value passes on to [Heap].
+// makes chosen calls fail, counts them, and knows what is mapped, so that a
+// test can put a fault at each call in turn and prove that nothing leaks.
+// Whatever the source, it also refuses to unmap anything but a live mapping.
+// Safe for use by several goroutines. The zero value passes calls on to
+// [Heap].
 type Faulty struct {
 	inner Source // nil: Heap
 
@@ -60,12 +61,12 @@ func (f *Faulty) source() Source {
 }
 
 // Fail makes the k-th call of op from now on (1 is the next) fail, once, with
-// err: for Map it is wrapped beside ErrOutOfMemory, and nil stands for
-// ErrOutOfMemory alone. It replaces an earlier order for the same op; k <= 0
-// only withdraws that.
+// err. The error of Map wraps both err and ErrOutOfMemory; a nil err stands for
+// ErrOutOfMemory alone. Fail replaces an earlier Fail or FailFrom for the
+// same op; k <= 0 only withdraws it.
 func (f *Faulty) Fail(op Op, k int, err error) { f.order(op, k, k, err) }
 
-// FailFrom is Fail for the k-th call and all that follow.
+// FailFrom is Fail for the k-th call and all later ones.
 func (f *Faulty) FailFrom(op Op, k int, err error) {
 	const forever = int(^uint(0)>>1) / 2
 	f.order(op, k, forever, err)
@@ -89,7 +90,7 @@ func (f *Faulty) Calls(op Op) int {
 	return f.calls[op]
 }
 
-// Live is the number of mappings that were not unmapped, and their bytes.
+// Live is the number of mappings that have not been unmapped, and their bytes.
 func (f *Faulty) Live() (mappings, bytes int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -18,15 +18,16 @@ const maxMap = int(^uint(0)>>1) - 1<<24
 
 type heapSource struct{}
 
-// Heap is the Go heap as a [Source]. Its mappings are garbage collected: one
-// that is dropped without Unmap is not lost, and using one after Unmap is
-// harmless. It counts towards GOMEMLIMIT, unlike a mapping of the system.
+// Heap is the Go heap as a [Source]. Its mappings are garbage collected: a
+// mapping that is dropped without Unmap is not lost, and using one after
+// Unmap is harmless. They count towards GOMEMLIMIT, unlike mappings of the
+// system.
 //
-// Map asks the runtime for whole pages, which it zeroes when they are not
-// fresh from the system; it fails only for a size that no address space holds
-// and otherwise, like make, ends the program when memory runs out. Unmap
-// cannot tell a second or a partial Unmap from a right one, and neither does
-// harm. Release does nothing. Safe for use by several goroutines.
+// Map asks the runtime for whole pages, which the runtime zeroes unless they
+// are fresh from the system. It fails only for a size that no address space
+// can hold; otherwise, like make, it ends the program when memory runs out.
+// Unmap does not notice a second or a partial Unmap, and neither does harm.
+// Release does nothing. Safe for use by several goroutines.
 func Heap() Source { return heapSource{} }
 
 func (heapSource) Name() string  { return "heap" }

@@ -1,7 +1,7 @@
 package backing
 
-// MmapOption is a wish about the mappings of [Mmap]; combine as many as you
-// like.
+// MmapOption sets a property of the mappings of [Mmap]; options can be
+// combined.
 type MmapOption struct{ set mmapFlags }
 
 // mmapFlags is a byte, so that a source is an interface value without an
@@ -26,33 +26,34 @@ func HugePages() MmapOption { return MmapOption{hugePages} }
 func Populate() MmapOption { return MmapOption{populate} }
 
 // Locked keeps mappings in physical memory (mlock, VirtualLock), which also
-// populates them. Map fails with ErrOutOfMemory and the errno beyond the
-// process's limit on locked memory (RLIMIT_MEMLOCK). Release then does
-// nothing.
+// populates them. Beyond the process's limit on locked memory
+// (RLIMIT_MEMLOCK) Map fails with ErrOutOfMemory and the errno. Release does
+// nothing for locked mappings.
 func Locked() MmapOption { return MmapOption{locked} }
 
 // GuardPages puts an inaccessible page before and behind each mapping, so that
-// running off either end faults instead of reaching a neighbour. An overrun
-// within the last page of a mapping whose size is no multiple of the page is
-// not caught. Each mapping takes three of the system's mappings: Linux allows
-// a process about 65,000.
+// running off either end faults instead of reaching a neighbour. If the size
+// of a mapping is not a multiple of the page, an overrun within its last page
+// is not caught. Each mapping takes three of the system's mappings, of which
+// Linux allows a process about 65,000.
 func GuardPages() MmapOption { return MmapOption{guardPages} }
 
 // Mmap is the operating system as a [Source]: anonymous private memory from
-// mmap or VirtualAlloc. The garbage collector neither sees nor frees it: a Go
-// pointer stored there keeps nothing alive, and a mapping dropped without
+// mmap or VirtualAlloc. The garbage collector neither scans nor frees it: a
+// Go pointer stored there keeps nothing alive, and a mapping dropped without
 // Unmap is lost until the process ends.
 //
-// Map touches no page unless asked to. Unmap refuses, with ErrNotMapped and
-// before the system is asked, what is not exactly a mapping that Map returned
-// and that is still mapped. Release takes the whole pages inside mem: on Linux
-// their memory goes at once and they read as zero; elsewhere it goes when the
-// system needs it. The source is also a [Protector]. Safe for use by several
-// goroutines; equal options give sources that know each other's mappings.
+// Map touches no page unless an option asks for it. Unmap refuses with
+// ErrNotMapped, before the system is asked, anything that is not exactly a
+// mapping that Map returned and that is still mapped. Release takes the whole
+// pages inside mem: on Linux their memory is given back at once and they read
+// as zero; elsewhere it is given back when the system needs it. The source is
+// also a [Protector]. Safe for use by several goroutines; sources with equal
+// options know each other's mappings.
 //
 // Under the race detector, which does not see foreign memory, and on systems
-// without such calls (js, wasip1, plan9 and others) it is [Heap], whatever the
-// options; Name tells.
+// without such calls (js, wasip1, plan9 and others) Mmap returns [Heap],
+// whatever the options; Name tells which it is.
 func Mmap(opts ...MmapOption) Source {
 	var set mmapFlags
 	for _, o := range opts {

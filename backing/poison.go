@@ -2,7 +2,7 @@
 
 package backing
 
-// Poisons tells whether [Poison] does anything in this build.
+// Poisons reports whether [Poison] does anything in this build.
 const Poisons = false
 
 // Poison marks memory that may not be accessed: under -asan a read or write of

@@ -21,7 +21,7 @@ import (
 	"unsafe"
 )
 
-// Poisons tells whether [Poison] does anything in this build.
+// Poisons reports whether [Poison] does anything in this build.
 const Poisons = true
 
 // Poison marks memory that may not be accessed; a read or write of it ends the

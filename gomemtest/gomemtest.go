@@ -18,12 +18,12 @@ import (
 )
 
 // New returns an allocator in debug mode (see [gomem.WithDebug]) that fails t
-// with each misuse and each damage, when it happens or is found, and with each
-// block that is live at the end of the test, when it closes itself. Options
-// come on top of that; WithMisuse takes the reports away from t.
+// at each misuse and each damage, when it happens or is found. At the end of
+// the test it closes itself and fails t for each block that is still live.
+// Options are applied after its own; WithMisuse takes the reports away from t.
 //
-// A test that closes the allocator gets what is live from Close, as a
-// [*gomem.LeakError], instead.
+// If the test itself closes the allocator, Close reports the live blocks as a
+// [*gomem.LeakError] instead.
 func New(t testing.TB, opts ...gomem.Option) *gomem.ScalableMemoryAllocator {
 	t.Helper()
 	r := &reporter{t: t}

@@ -8,9 +8,9 @@ import (
 
 // Allocator is a handle to one arena, lent by [AllocatorPool.Get]. A handle
 // serves one goroutine at a time until IncRef makes it shared; every method of
-// a nil *Allocator falls back to the Go heap or does nothing. The zero value is a
-// handle that was released: what it is asked for comes from the Go heap, and is
-// reported as [ErrReleased] to the log.
+// a nil *Allocator falls back to the Go heap or does nothing. The zero value is
+// like a released handle: its allocations come from the Go heap, and are reported
+// to the log as [ErrReleased].
 //
 // The fields base, off and end are the current window. Every state other than
 // "alive, unshared, not scanned, not debugged" has an empty window, so the
@@ -22,8 +22,8 @@ type Allocator struct {
 
 	core *core // nil once released, unless a seat has the handle
 	pool *AllocatorPool
-	// refs is 1 from Get and one more per IncRef; -1 while a release is on its
-	// way, 0 or spent once it is done.
+	// refs is 1 from Get and one more per IncRef; -1 while a release is in
+	// progress, 0 or spent once it is done.
 	refs int32
 	lone int32 // what a release has to do: lone and so on, or 0 for all the rest
 	// table is that of the core once IncRef was called: the goroutines bump in it.
@@ -52,8 +52,8 @@ func (ac *Allocator) alive(op string) *core {
 	return c
 }
 
-// direct tells whether handles bump in windows of the core's chunks: neither
-// scanned nor in debug mode.
+// direct reports whether handles bump in windows of the core's chunks: the
+// arena is neither scanned nor in debug mode.
 func (c *core) direct() bool { return c.typed == nil && c.debug == nil }
 
 // more hands out n zero bytes when the window could not, or nil when the type
@@ -87,7 +87,7 @@ func (ac *Allocator) refill(c *core, n uintptr) unsafe.Pointer {
 }
 
 // grown notes that the arena may own more than its first chunk, so that a
-// release has more to do. Goroutines that share a handle only read here.
+// release has more to do. Goroutines that share a handle only read it.
 func (ac *Allocator) grown(c *core) {
 	if !c.plain && atomic.LoadInt32(&ac.lone) == lone {
 		to := int32(0)
@@ -111,8 +111,9 @@ func (ac *Allocator) allocLocked(c *core, n uintptr) unsafe.Pointer {
 	return c.takeShared(n)
 }
 
-// share ends the time of a handle alone on its core: its window goes back to
-// the core, and everything else happens under the core's lock.
+// share ends the time in which the handle is alone on its core: its window
+// goes back to the core, and from now on everything happens under the core's
+// lock.
 func (ac *Allocator) share(c *core) {
 	if c.multi {
 		return
@@ -129,10 +130,10 @@ func (ac *Allocator) share(c *core) {
 	c.handles.Store(1)
 }
 
-// IncRef takes one more reference, for a goroutine about to be started; it
-// makes the handle safe for use by several goroutines until it is released. On
-// a released handle it reports [ErrReleased] and changes nothing, as beyond 2^31-1
-// references it reports that. O(1); the first call allocates a table of 4 KiB.
+// IncRef takes one more reference, for a goroutine about to be started, and makes
+// the handle safe for use by several goroutines until it is released. On a
+// released handle ([ErrReleased]) and at 2^31-1 references it reports the misuse
+// and changes nothing. O(1); the first call allocates a table of 4 KiB.
 func (ac *Allocator) IncRef() {
 	if ac == nil {
 		return
@@ -181,9 +182,9 @@ func (ac *Allocator) shareHandle() {
 }
 
 // Fork returns a second handle to the same arena, for use by one other
-// goroutine; it must be released too, and the memory goes back with the last
-// handle. Call it in the goroutine that uses ac. A nil or released handle forks
-// to nil, which allocates from the Go heap. O(1), allocates the handle.
+// goroutine. It must be released, too; the memory goes back with the last
+// handle. Call Fork in the goroutine that uses ac. A nil or released handle
+// forks to nil, which allocates from the Go heap. O(1), allocates the handle.
 func (ac *Allocator) Fork() *Allocator {
 	if ac == nil {
 		return nil

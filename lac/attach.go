@@ -30,12 +30,12 @@ func (a *attachments) reset() {
 }
 
 // Attach keeps everything v refers to alive until the arena is released, and
-// returns v: what a pointer to the Go heap needs before it is stored in an arena
-// object. v may be a pointer, slice, string, map, func, chan, unsafe.Pointer,
-// interface, or a struct or array of such. The same pointer attached many times
-// is kept once. A pointer to an object of another arena needs it too if that arena
-// may be dropped first; from its release nothing keeps the object. A nil ac does
-// nothing. O(1), amortised.
+// returns v. A pointer to the Go heap must be attached before it is stored in an
+// arena object. v may be a pointer, slice, string, map, func, chan,
+// unsafe.Pointer, interface, or a struct or array of such. A pointer that is
+// attached many times is kept once. A pointer to an object of another arena must
+// be attached too if that arena may be dropped first; once that arena is released,
+// nothing keeps the object. A nil ac does nothing. O(1), amortised.
 func Attach[T any](ac *Allocator, v T) T {
 	if ac != nil {
 		if c := ac.alive("Attach"); c != nil {
@@ -53,7 +53,7 @@ func Attach[T any](ac *Allocator, v T) T {
 	return v
 }
 
-// attach keeps v; boxed tells that v came as an interface, whose box may itself
+// attach keeps v; boxed says that v came as an interface, whose box may itself
 // be a heap object that the arena will point to.
 func (c *core) attach(v any, boxed bool) {
 	if v == nil {

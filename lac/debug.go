@@ -99,19 +99,19 @@ func (r *recorder) owns(p uintptr) bool {
 
 // EnableDebugMode switches debug mode on or off for the arenas lent from now on.
 // In debug mode an arena records its objects, finds unattached heap pointers at
-// Release, and its memory is never used again: an access after the release
-// faults where pages can be protected, and reads poison elsewhere. It is slow,
-// and an arena dropped without a release is never given back: what its objects
-// point to has to stay. Objects with pointers of a scanned arena are zeroed at
-// the release, and not checked, as they need no Attach. Built with the tag
-// gomem_portable it cannot tell a constant from an object of the Go heap, and finds
-// no unattached strings, functions and values in interfaces.
+// Release, and its memory is never used again: an access after the release faults
+// where pages can be protected, and reads poison elsewhere. Debug mode is slow, and
+// an arena dropped without a release is never given back, because the objects that
+// it points to must stay alive. Objects with pointers in a scanned arena are zeroed
+// at the release, and not checked, since they need no Attach. Built with the tag
+// gomem_portable, debug mode cannot tell a constant from an object on the Go heap,
+// and finds no unattached strings, functions and values in interfaces.
 //
-// It takes a pointer for unattached that leads more than 8 KiB past what was attached
-// of a larger object, as to one element of a long slice and then to another: attach the
-// slice. And it does not look for pointers to objects of other arenas in debug mode: it
-// cannot know which arena is meant to live longer, and after a release following one
-// faults.
+// If only a part of a large object was attached, a pointer more than 8 KiB past that
+// part is reported as unattached, for example if one element of a long slice was
+// attached and the pointer is to another: attach the slice. Pointers to objects of
+// other arenas in debug mode are not checked: it is not known which arena is meant to
+// live longer, and following one after that arena's release faults.
 func (p *AllocatorPool) EnableDebugMode(on bool) {
 	if p == nil {
 		return

@@ -1,10 +1,11 @@
-// Package lac is a typed linear arena: objects of one lifetime are bumped out
-// of large chunks and given back together.
+// Package lac is a typed linear arena: objects that share a lifetime are
+// allocated one after another from large chunks and released together.
 //
 // An [AllocatorPool] lends arenas out; [New], [NewSlice], [Append] and the
-// scalar methods allocate; [Allocator.Release] ends every object at once and
-// keeps the memory for the next arena of the pool. A nil *Allocator means the
-// Go heap in every function, so code can be written once.
+// scalar methods allocate; [Allocator.Release] releases all objects at once
+// and keeps the memory for the next arena of the pool. In every function a
+// nil *Allocator means the Go heap, so the same code works with and without
+// an arena.
 //
 // # Layout
 //
@@ -22,23 +23,24 @@
 // # Why the collector and the arena agree
 //
 // Rule 1: a chunk is one object of the shape {owner *core; data [N]byte}. Any
-// pointer into its data keeps the chunk, the chunk keeps the core, and the core
-// keeps all chunks and everything attached. So an arena that is dropped without
-// a release stays whole while one pointer into it lives, and pointers between
-// its objects need nothing. (Runtime assumption 4 of DESIGN.md.)
+// pointer into its data keeps the chunk alive, the chunk keeps the core alive,
+// and the core keeps all chunks and everything attached alive. So an arena that
+// is dropped without a release stays whole as long as one pointer into it
+// lives, and pointers between its objects need no care. (Runtime assumption 4
+// of DESIGN.md.)
 //
 // Rule 2: the data of a chunk is not scanned. A pointer to the Go heap that is
-// stored in an arena object must be passed to [Attach] once; a pool made with
-// [WithScanned] keeps types with pointers in typed slabs instead, which the
+// stored in an arena object must be passed to [Attach] once. A pool made with
+// [WithScanned] instead keeps types with pointers in typed slabs, which the
 // collector scans like any slice, and needs no Attach.
 //
-// Rule 3: handles wait before they are lent again: a processor has 128 of them
-// in turn, and so has each of the few goroutines with a seat in the pool. A stale
-// *Allocator finds itself released while it waits, so a second Release, a late
-// DecRef or an allocation after the release is reported, and cannot touch the
-// arena of somebody else. What is not noticed by default is a stale use more than
-// about a hundred arenas later at the same place; in debug mode no handle is ever
-// lent twice.
+// Rule 3: handles wait before they are lent again. Each processor lends 128 of
+// them in turn, and so does each seat, which a few goroutines have in the pool.
+// While a handle waits it knows that it is released, so a second Release, a late
+// DecRef or an allocation after the release is reported, and cannot touch another
+// user's arena. By default a stale use is not noticed if it comes more than about
+// a hundred arenas later at the same place; in debug mode no handle is ever lent
+// twice.
 //
 // # Goroutines
 //

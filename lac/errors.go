@@ -9,14 +9,14 @@ import (
 // The kinds of misuse; compare with errors.Is on the error passed to the
 // function of [WithMisuse] or returned by [AllocatorPool.Err].
 var (
-	// ErrReleased: the handle was released before: a second Release, one DecRef
-	// too many, or an allocation after the release.
+	// ErrReleased: the handle is already released: this is a second Release,
+	// one DecRef too many, or an allocation after the release.
 	ErrReleased = errors.New("arena is released")
 	// ErrHeld: Release was called while references taken by IncRef are
-	// outstanding. The memory goes back with the last DecRef.
+	// outstanding. The last DecRef gives the memory back.
 	ErrHeld = errors.New("arena is still held")
 	// ErrInvalidSize: a length or capacity that no slice can have. It is the
-	// one misuse that panics, as make does.
+	// only misuse that panics, as make does.
 	ErrInvalidSize = errors.New("invalid size")
 	// ErrUnattached: an arena object holds a pointer to a Go heap object that
 	// was not attached. Found in debug mode only.
@@ -25,7 +25,7 @@ var (
 	errReferences = errors.New("more references than can be counted")
 )
 
-// MisuseError tells which call on which pool was wrong, and why.
+// MisuseError says which call on which pool was wrong, and why.
 type MisuseError struct {
 	Pool string // name of the pool; empty for a nil *Allocator
 	Op   string // the exported function that noticed

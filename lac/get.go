@@ -7,22 +7,22 @@ import (
 
 const stackBlockShift = 11 // stacks are powers of two of at least 2 KiB, aligned
 
-// Get lends an arena out, empty, until its Release. The handle is owned by the
-// caller until then. A nil pool, or any pool while DisableAllLac is
-// set, returns nil, which allocates from the Go heap. O(1), amortised over the
-// handles made at once; takes no lock in steady state.
+// Get lends out an empty arena. The caller owns the handle until its Release.
+// A nil pool, or any pool while DisableAllLac is set, returns nil, which
+// allocates from the Go heap. O(1), amortised over the handles made at once;
+// takes no lock in steady state.
 //
 //go:nosplit
 func (p *AllocatorPool) Get() *Allocator {
 	return get(p, (*AllocatorPool).mySeat, (*AllocatorPool).next, (*AllocatorPool).getSlow)
 }
 
-// get is the whole of the fast path, to be inlined into the code of the user: a call
-// less is a twentieth of the time of five objects with their Get and Release. What it
-// consists of are parameters for the reason that alloc has. They are marked so that
-// nothing moves the stack between the look at it and the start of the arena where they
-// are not inlined, and convert no pointer before that, which would be checked by a call
-// in a package that is compiled with -d=checkptr.
+// get is the whole fast path, to be inlined into the code of the user: one call less
+// saves a twentieth of the time of five objects with their Get and Release. Its parts
+// are parameters for the same reason as in alloc. They are marked nosplit so that,
+// where they are not inlined, nothing moves the stack between the look at it and the
+// start of the arena. And they convert no pointer before that: in a package compiled
+// with -d=checkptr a call would check it.
 //
 //go:nosplit
 func get(p *AllocatorPool, find func(*AllocatorPool) *seat, next func(*AllocatorPool, *seat) (*Allocator, bool), slow func(*AllocatorPool, *[0]byte) *Allocator) *Allocator {
@@ -116,8 +116,9 @@ var noHandles = newSlab(nil, 1)
 // and room for nothing.
 var noShard = shard{slab: noHandles, last: &noHandles[0], idle: shardCores}
 
-// follow makes h the handle lent last. The one before is not lone any more, as
-// nobody would look for the core that it leaves. The caller is pinned at s.
+// follow makes h the handle lent last. The one before is not lone any more,
+// because nobody would look for the core that it leaves. The caller is pinned
+// at s.
 func (s *shard) follow(h *Allocator) {
 	if l := s.last; atomic.LoadInt32(&l.lone) != 0 {
 		put32(&l.lone, 0)

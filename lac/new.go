@@ -18,10 +18,10 @@ type cell[T any] struct {
 // slowFunc allocates where bumping is not enough; newSlow makes one per type.
 type slowFunc = func(*Allocator) unsafe.Pointer
 
-// alloc hands out n bytes of the window, or what out finds: the whole of the
-// fast path. n is a positive multiple of word and at most maxAlloc. The way out,
-// which is always elsewhere, is a parameter because the compiler counts the call
-// of a parameter as a third of another call: so it inlines New and the scalars, and
+// alloc is the whole fast path: it hands out n bytes of the window, or calls out. n
+// is a positive multiple of word and at most maxAlloc. The slow path out, which is
+// always elsewhere, is a parameter because the compiler rates the call of a
+// parameter at a third of another call: so it inlines New and the scalars, and
 // then, knowing what is called, elsewhere as well.
 func alloc(ac *Allocator, n uintptr, out func(*Allocator, uintptr, slowFunc) unsafe.Pointer, slow slowFunc) unsafe.Pointer {
 	if ac != nil && ac.off+n <= ac.end {
@@ -33,7 +33,7 @@ func alloc(ac *Allocator, n uintptr, out func(*Allocator, uintptr, slowFunc) uns
 	return out(ac, n, slow)
 }
 
-// none is a way out to nowhere, for sizes that only the caller knows.
+// none is a slow path that finds nothing, for sizes that only the caller knows.
 func none(*Allocator) unsafe.Pointer { return nil }
 
 // put allocates a T of at most a word that holds v.
@@ -57,8 +57,9 @@ func newFlat[T any](ac *Allocator) unsafe.Pointer {
 }
 
 // New allocates a T. The result is zeroed, aligned to 8 bytes and valid until
-// the arena is released; it comes from the Go heap when ac is nil or was
-// released (reported as [ErrReleased]). O(1): one compare and one add, inlined.
+// the arena is released. It comes from the Go heap if ac is nil or released
+// (the latter is reported as [ErrReleased]). O(1): one compare and one add,
+// inlined.
 func New[T any](ac *Allocator) *T {
 	return (*T)(alloc(ac, max(unsafe.Sizeof(cell[T]{}), word), elsewhere, func(ac *Allocator) unsafe.Pointer {
 		if ac == nil {
@@ -93,7 +94,7 @@ func newSlow[T any](ac *Allocator) unsafe.Pointer {
 }
 
 // makeTyped returns n zeroed elements of T in the arena, or nil if the handle
-// was released. T has a size, and n is positive.
+// was released. T has a size above 0, and n is positive.
 func makeTyped[T any](ac *Allocator, op string, n int) []T {
 	c := ac.alive(op)
 	if c == nil {
@@ -115,8 +116,8 @@ func makeTyped[T any](ac *Allocator, op string, n int) []T {
 }
 
 // NewFrom allocates a T and copies *src into it; src stays the caller's. With a
-// nil ac the result is src itself. A nil src gives nil and allocates nothing, with
-// any ac. O(size of T).
+// nil ac the result is src itself. A nil src yields nil and allocates nothing,
+// with any ac. O(size of T).
 func NewFrom[T any](ac *Allocator, src *T) *T {
 	if ac == nil || src == nil {
 		return src
@@ -137,11 +138,10 @@ func NewEnum[T any](ac *Allocator, v T) *T {
 }
 
 // NewSlice allocates a slice of the given length and capacity. The elements up to
-// cap are zeroed and valid until the arena is released. It requires
-// 0 <= len <= cap; it panics with an error that wraps [ErrInvalidSize]
-// otherwise, or if the memory could not exist, and the arena is unchanged; a nil
-// ac is no exception.
-// O(1), the zeroing of reused memory apart.
+// cap are zeroed and valid until the arena is released. It requires 0 <= len <=
+// cap; otherwise, or if no address space could hold the slice, it panics with an
+// error that wraps [ErrInvalidSize] and leaves the arena unchanged. That also
+// holds for a nil ac. O(1), apart from the zeroing of reused memory.
 func NewSlice[T any](ac *Allocator, len, cap int) []T {
 	size := unsafe.Sizeof(*(*T)(nil))
 	if len < 0 || cap < len || size > 0 && uintptr(cap) > maxAlloc/size {
@@ -167,14 +167,14 @@ func (ac *Allocator) invalid(op string) error {
 	return e
 }
 
-// Append appends v to s as the built-in does, taking memory from the arena when
-// the capacity is used up. s may lie on the Go heap; its elements are copied
-// then. The slice at the end of a window grows in place. Amortised O(len(v)); one
-// element within the capacity is a compare and a store, inlined.
+// Append appends v to s like the built-in, taking memory from the arena when the
+// capacity is used up. s may lie on the Go heap: then its elements are copied
+// when it grows. A slice at the end of a window grows in place. Amortised
+// O(len(v)); one element within the capacity is a compare and a store, inlined.
 func Append[T any](ac *Allocator, s []T, v ...T) []T { return appendOne(ac, s, v, appendAll[T]) }
 
-// appendOne appends one element within the capacity, or goes the way out, which
-// is a parameter for the reason that alloc has.
+// appendOne appends one element within the capacity, or takes the slow path,
+// which is a parameter for the same reason as in alloc.
 func appendOne[T any](ac *Allocator, s, v []T, out func(*Allocator, []T, []T) []T) []T {
 	if len(v) == 1 && len(s) < cap(s) {
 		return append(s, v[0])
@@ -215,7 +215,7 @@ func grow[T any](ac *Allocator, s []T, extra int) []T {
 	} else {
 		c += c / 4
 	}
-	// Filling the last word, so as to grow in place the next time.
+	// Fill the last word, so as to grow in place the next time.
 	fill := max(word/int(size&-size), 1)
 	c = (max(c, need, int(min(128/size, 16))) + fill - 1) &^ (fill - 1)
 	if uintptr(c) > maxAlloc/size {

@@ -19,20 +19,21 @@ func defaults() settings {
 // WithLogger sends one line per misuse to logger instead of the log package.
 func WithLogger(logger Logger) Option { return func(s *settings) { s.logger = logger } }
 
-// WithMisuse calls f with a [*MisuseError] per misuse, in place of the logger.
-// f may panic; the state is unchanged by the misuse then, too.
+// WithMisuse calls f with a [*MisuseError] per misuse, instead of the logger.
+// f may panic: then, too, the misuse has changed nothing.
 func WithMisuse(f func(error)) Option { return func(s *settings) { s.onMisuse = f } }
 
-// WithIdleArenas bounds how many idle arenas the pool keeps beside the few of
-// each processor. The default is 256.
+// WithIdleArenas bounds how many idle arenas the pool keeps besides the few
+// of each processor. The default is 256.
 func WithIdleArenas(n int) Option { return func(s *settings) { s.lacCap = n } }
 
 // WithChunkSize sets the bytes of a chunk. The default is 64 KiB; sizes below
 // 512 B or above 256 MiB are brought into that range.
 func WithChunkSize(n int) Option { return func(s *settings) { s.chunkSize = n } }
 
-// WithIdleChunks allocates some chunks at once and never trims below them, and
-// bounds the idle memory of the pool to most chunks. The defaults are 0 and 1,024.
+// WithIdleChunks allocates some chunks at once and never trims below that number,
+// and bounds the idle memory of the pool to most chunks. The defaults are 0 and
+// 1,024.
 func WithIdleChunks(some, most int) Option {
 	return func(s *settings) { s.chunks, s.maxIdle = some, most }
 }
@@ -42,13 +43,14 @@ func WithIdleChunks(some, most int) Option {
 // the collector scans.
 func WithScanned() Option { return func(s *settings) { s.scanned = true } }
 
-// WithDebug starts the pool in debug mode; see [AllocatorPool.EnableDebugMode], also
-// for what it does not find under the tag gomem_portable.
+// WithDebug starts the pool in debug mode. See [AllocatorPool.EnableDebugMode],
+// which also says what debug mode misses under the tag gomem_portable.
 func WithDebug() Option { return func(s *settings) { s.debug = true } }
 
-// WithAttached attaches values to every arena of the pool at once: what arena
-// objects point to though a global variable keeps it alive anyway, such as the
-// type descriptions of a library. The pool keeps them alive, too.
+// WithAttached attaches values to every arena of the pool at once. It is for
+// values that arena objects point to and that a global variable keeps alive
+// anyway, such as the type descriptions of a library. The pool keeps them
+// alive, too.
 func WithAttached(values ...any) Option {
 	return func(s *settings) { s.attached = append(s.attached, values...) }
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // DisableAllLac makes every Get return nil, so that all allocation falls back to
-// the Go heap: a switch for finding out whether an arena is to blame. Set it
+// the Go heap. Use it to find out whether an arena is to blame for a bug. Set it
 // before the first Get.
 var DisableAllLac = false
 
@@ -22,16 +22,16 @@ const (
 	slabLen = 128
 )
 
-// AllocatorPool lends arenas out and keeps their memory between two lives. It is
-// safe for use by several goroutines. A nil pool lends nil, which means the Go heap,
-// has no statistics and nothing to check. The zero value is a pool without a name and
-// with the defaults of all options; it is not to be copied.
+// AllocatorPool lends arenas out and keeps their memory for reuse. It is safe for use
+// by several goroutines. A nil pool lends nil, which means the Go heap; it has no
+// statistics and nothing to check. The zero value is a pool without a name and with
+// the defaults of all options; it must not be copied.
 //
 //	Get: own seat -> own shard: arena released last, idle cores, handles sent home -> shared list -> new core
 //
-// A few goroutines have a seat, and there a core that nobody else uses. Each
-// processor has a shard with a few idle cores, reached without a lock; the rest
-// of the idle cores and the idle chunks are shared under locks.
+// A few goroutines have a seat, with a core that nobody else uses. Each
+// processor has a shard with a few idle cores, reached without a lock; all
+// other idle cores, and the idle chunks, are shared under locks.
 type AllocatorPool struct {
 	name      string
 	logger    Logger
@@ -98,8 +98,8 @@ func (list shards) counts() (gets, releases uint64) {
 	return gets, releases
 }
 
-// NewPool makes a pool with the given options. O(1) beside the chunks asked
-// for by [WithIdleChunks].
+// NewPool makes a pool with the given options. O(1), apart from the chunks
+// requested by [WithIdleChunks].
 func NewPool(name string, opts ...Option) *AllocatorPool {
 	s := defaults()
 	for _, o := range opts {
@@ -138,11 +138,11 @@ func (p *AllocatorPool) prepare(s settings) {
 	p.renewShards()
 }
 
-// NewAllocatorPool makes a pool: name and logger for reports, lacCap idle arenas
-// at most, chunks of chunkSize bytes, defaultChunks allocated at once and never
-// trimmed, chunksCap idle chunks at most. A nil logger means the log package;
-// values out of range are brought into it as the options of [NewPool] say.
-// O(defaultChunks).
+// NewAllocatorPool makes a pool: name and logger are for reports, at most lacCap
+// arenas and chunksCap chunks are kept idle, a chunk has chunkSize bytes, and
+// defaultChunks of them are allocated at once and never trimmed. A nil logger
+// means the log package; values out of range are adjusted as described at the
+// options of [NewPool]. O(defaultChunks).
 func NewAllocatorPool(name string, logger Logger, lacCap, chunkSize, defaultChunks, chunksCap int) *AllocatorPool {
 	return NewPool(name, WithLogger(logger), WithIdleArenas(lacCap), WithChunkSize(chunkSize),
 		WithIdleChunks(defaultChunks, chunksCap))
@@ -150,8 +150,8 @@ func NewAllocatorPool(name string, logger Logger, lacCap, chunkSize, defaultChun
 
 // renewShards replaces all shards by empty ones. Idle cores of the old ones are
 // left to the collector, and so is a core released to an old shard later. The
-// old ones are counted for one more turn, as a goroutine may still be pinned to
-// one. The caller holds p.mu.
+// old ones are counted for one more turn, since a goroutine may still be pinned
+// to one. The caller holds p.mu.
 func (p *AllocatorPool) renewShards() {
 	p.forgetPrev()
 	if old := p.shards.Load(); old != nil {
@@ -251,7 +251,7 @@ func watch(p weak.Pointer[AllocatorPool]) {
 	}, p)
 }
 
-// collected gives memory back that the pool did not need since the last
+// collected gives back the memory that the pool has not needed since the last
 // collection: surplus chunks and cores, and seats and shards that nobody used.
 func (p *AllocatorPool) collected() {
 	p.epoch.Add(1)

@@ -14,18 +14,18 @@ func (ac *Allocator) decRefSlow() {
 	}
 }
 
-// Release ends the arena: every object in it is gone, and its memory waits in
-// the pool for the next one. It requires that nobody uses an object of the
-// arena any more. Releasing twice reports [ErrReleased] and changes nothing;
-// releasing while references taken by IncRef are out reports [ErrHeld], and the
-// last DecRef gives the memory back. O(1) for an arena of one chunk, else
-// O(chunks + attached); never allocates in steady state.
+// Release ends the arena: its objects are gone, and its memory waits in the
+// pool for the next arena. Nobody may use an object of the arena any more.
+// Releasing twice reports [ErrReleased] and changes nothing; releasing while
+// references taken by IncRef are outstanding reports [ErrHeld], and the last
+// DecRef gives the memory back. O(1) for an arena of one chunk, else O(chunks +
+// attached); never allocates in steady state.
 func (ac *Allocator) Release() { leave(ac, (*Allocator).releaseSlow) }
 
 // leave ends a lone handle: the next Get of its home looks at it first, so it
-// keeps its core. Only the handle is written: should a second release at the
-// same time have been first, the core may belong to somebody else. The way out
-// for other handles is a parameter for the reason that alloc has.
+// keeps its core. Only the handle is written: if a second release at the same
+// time came first, the core may belong to another user. The slow path, for
+// other handles, is a parameter for the same reason as in alloc.
 func leave(ac *Allocator, out func(*Allocator)) {
 	if ac != nil && atomic.LoadInt32(&ac.lone) == lone {
 		ac.lone, ac.end = 0, 0

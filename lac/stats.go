@@ -5,11 +5,11 @@ import "fmt"
 // Stats is a snapshot of a pool.
 type Stats struct {
 	Gets, Releases uint64 // arenas lent out and given back
-	Cores          int64  // arenas made, the others were reused
+	Cores          int64  // arenas made; the others were reused
 	ChunksMade     int64  // chunks allocated from the Go heap
 	ChunksReused   int64  // chunks served from the pool
 	ChunksDropped  int64  // chunks left to the collector
-	IdleBytes      int    // bytes of idle chunks, those of idle arenas apart
+	IdleBytes      int    // bytes of idle chunks, without those of idle arenas
 	Misuses        int64  // reports so far
 }
 
@@ -29,10 +29,10 @@ func (p *AllocatorPool) shardCounts() (gets, releases uint64) {
 	return gets + g + p.oldGets, releases + r + p.oldReleases.Load()
 }
 
-// Stats returns a snapshot: each number is recent, and exact while nobody uses
-// the pool; but Gets or Releases may lack one for a goroutine that was stopped in the
-// middle of one for longer than two collections. It may be called at any time from
-// any goroutine. O(processors).
+// Stats returns a snapshot. Each number is recent, and exact while nobody uses the
+// pool, except that Gets or Releases may be one too low for each goroutine that was
+// stopped in the middle of a Get or Release for longer than two collections. It may
+// be called at any time from any goroutine. O(processors).
 func (p *AllocatorPool) Stats() Stats {
 	if p == nil {
 		return Stats{}
@@ -49,9 +49,9 @@ func (p *AllocatorPool) Stats() Stats {
 	}
 }
 
-// DumpStats returns the statistics as one line of text; with reset the count
-// of misuses and the last one start anew. It may be called at any time from any
-// goroutine. O(processors).
+// DumpStats returns the statistics as one line of text. With reset it also
+// clears the count of misuses and the last misuse. It may be called at any time
+// from any goroutine. O(processors).
 func (p *AllocatorPool) DumpStats(reset bool) string {
 	if p == nil {
 		return "lac: no pool, the Go heap"

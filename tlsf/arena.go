@@ -5,8 +5,8 @@ import (
 	"unsafe"
 )
 
-// Arena is a pool by pointers, as tlsf-go had it. New code is better served by
-// a [Pool], whose blocks know their length and whose Free reports misuse.
+// Arena is a pool that hands out pointers, as in tlsf-go. In new code prefer a
+// [Pool], whose blocks know their length and whose Free reports misuse.
 //
 // It belongs to one goroutine at a time.
 type Arena interface {
@@ -17,19 +17,20 @@ type Arena interface {
 	// ErrClosed after Dispose. O(1).
 	Allocate(size int64) (unsafe.Pointer, error)
 
-	// Free gives back what Allocate returned. A pointer that is nil, freed
-	// already, into the middle of a block, from elsewhere, or from before
-	// Dispose changes nothing. O(1).
+	// Free gives back a block that Allocate returned. A pointer that is nil,
+	// already freed, into the middle of a block, from elsewhere, or from
+	// before Dispose changes nothing. O(1).
 	Free(ptr unsafe.Pointer)
 
-	// Dispose gives the memory back; nothing that Allocate returned may be
-	// used any more. A second Dispose does nothing.
+	// Dispose gives the memory back; no block from Allocate may be used any
+	// more. A second Dispose does nothing.
 	Dispose()
 
-	// UsedSize is what tlsf-go would report: 32 for the arena, and for each
-	// live block its size rounded up to 16, plus 16 for its record. The
-	// records lie outside of the arena, whose bytes are all for blocks, so
-	// this may exceed what NewArena was given. 0 after Dispose. O(1).
+	// UsedSize is the number that tlsf-go would report: 32 for the arena, and
+	// for each live block its size rounded up to a multiple of 16, plus 16
+	// for its record. Here the records lie outside the arena, all of whose
+	// bytes are for blocks, so UsedSize may exceed the size given to
+	// NewArena. It is 0 after Dispose. O(1).
 	UsedSize() int64
 }
 
@@ -39,8 +40,8 @@ const (
 )
 
 // NewArena makes an arena of allocationBytes bytes, rounded up to a multiple
-// of 16, on the Go heap. If it cannot be had (an arena of 0 bytes, or on a
-// 32-bit system one of 2 GiB), Allocate says so.
+// of 16, on the Go heap. If that is impossible (an arena of 0 bytes, or on a
+// 32-bit system one of 2 GiB), Allocate returns the error.
 func NewArena(allocationBytes uint32) Arena {
 	if uint64(allocationBytes) > uint64(maxInt) {
 		return &arena{pool: new(Pool), err: fmt.Errorf("%w: %w", ErrBlockNotFound, ErrOutOfMemory)}

@@ -1,22 +1,23 @@
 // Package tlsf is a memory pool of fixed size for programs that must know how
-// long an allocation takes: every operation does a bounded number of steps,
-// however many blocks there are and in whatever state they left the pool.
+// long an allocation takes: every operation takes a bounded number of steps,
+// however many blocks there are and whatever state the pool is in.
 //
 //	pool, err := tlsf.New(64<<20, tlsf.WithMmap(), tlsf.WithPopulate())
 //	b, err := pool.Alloc(1500)
 //	…
 //	err = pool.Free(b)
 //
-// A pool is one mapping, and a record of its blocks beside it, never in it:
+// A pool is one mapping and a record of its blocks, which is kept beside the
+// mapping, never in it:
 //
 //	mapping   |   live block   |//|      free      |  live block  |  free …
 //	          ^ start, 16-aligned  ^ slack, < 16 bytes
 //	record    node per block, tag per granule, a list of free blocks per class
 //
-// So a pool hands out every byte it was made with, an overrun cannot damage the
-// record, and a free is checked against the record before it is believed: a
-// second free, a pointer into the middle of a block, one from elsewhere or from
-// a closed pool is refused with a typed error and changes nothing.
+// So a pool can hand out every byte it was made with, an overrun cannot damage
+// the record, and every free is checked against the record first: a second
+// free, or the free of a pointer into the middle of a block, from elsewhere or
+// from a closed pool, is refused with a typed error and changes nothing.
 //
 // The placement is two-level segregated fit, as implemented by
 // [github.com/gomem-go/gomem/offset.TLSF] after M. Masmano, I. Ripoll,
@@ -25,19 +26,19 @@
 //
 // # No Go pointers
 //
-// The garbage collector does not look into a pool, whatever it is backed with.
-// A pointer, slice, string, map, channel, function or interface stored in it
-// does not keep alive what it refers to: that may be collected and its memory
-// reused while the pool still points there. Store plain data, offsets or
-// indexes; keep what must live referenced from ordinary Go variables too.
+// The garbage collector does not scan a pool, whatever its backing. A pointer,
+// slice, string, map, channel, function or interface stored in it does not
+// keep its target alive: the target may be collected and its memory reused
+// while the pool still points there. Store plain data, offsets or indexes;
+// keep objects that must live referenced from ordinary Go variables too.
 //
 // # What is bounded
 //
 // Alloc, AllocAligned, Free, FreePointer, Stats and a Resize that stays in
 // place take constant time once the tables have grown to the load.
-// [WithBlocks] grows them beforehand, [WithPopulate] finds the pages
-// beforehand, [WithLocked] keeps them. A refused free is as bounded, but for
-// the error that it allocates. A Resize that moves copies the block; New,
-// Reset, Close, Blocks, Verify and String are linear. The command "gomem wcet"
-// prints what this comes to on a machine.
+// [WithBlocks] grows them beforehand, [WithPopulate] touches the pages
+// beforehand, [WithLocked] keeps them in memory. A refused free is bounded,
+// too, except that it allocates its error. A Resize that moves copies the
+// block; New, Reset, Close, Blocks, Verify and String are linear. The command
+// "gomem wcet" measures the times on a machine.
 package tlsf

@@ -17,12 +17,13 @@ var (
 	ErrClosed = errors.New("pool is closed")
 	// ErrDoubleFree: the memory is free already.
 	ErrDoubleFree = offset.ErrDoubleFree
-	// ErrNotOwned: the memory is not a block of this pool: it lies outside, in
-	// the middle of a block, or is shorter or longer than the block.
+	// ErrNotOwned: the memory is not a block of this pool: it lies outside of
+	// it, starts in the middle of a block, or is shorter or longer than the
+	// block.
 	ErrNotOwned = offset.ErrNotOwned
-	// ErrInvalidSize: a size or an alignment that no request may have.
+	// ErrInvalidSize: the size or the alignment is one that no request may have.
 	ErrInvalidSize = offset.ErrInvalidSize
-	// ErrOutOfMemory: New got no memory; wraps the system's errno.
+	// ErrOutOfMemory: New could not get the memory; wraps the system's errno.
 	ErrOutOfMemory = backing.ErrOutOfMemory
 )
 
@@ -34,6 +35,6 @@ var errNoSize = fmt.Errorf("%w: %w", ErrInvalidSize, ErrBlockNotFound)
 type Block = offset.Block
 
 // RangeError is a refused free: the range, in offsets from the pool's start
-// (the zero Block for memory outside of the pool), the free block it lies in if
+// (the zero Block for memory outside the pool), the free block it lies in if
 // that is the reason, and which of the package's errors it is.
 type RangeError = offset.RangeError

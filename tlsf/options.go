@@ -27,9 +27,10 @@ func (c *config) source() backing.Source {
 
 // WithMmap takes the pool's memory from the operating system instead of the Go
 // heap: the collector does not count it, no page is touched before it is used,
-// and a lack of it is an error of New instead of the end of the program. The
-// pool must then be closed, or its memory is lost, and no block may be touched
-// after that. Systems without such calls and the race detector get the heap.
+// and a lack of memory is an error from New instead of the end of the program.
+// The pool must then be closed, or its memory is lost, and no block may be
+// touched after Close. Systems without such calls, and programs under the race
+// detector, get the Go heap.
 func WithMmap() Option { return func(c *config) { c.offHeap = true } }
 
 // WithPopulate touches every page of the pool and of its tables in New, so that
@@ -41,9 +42,9 @@ func WithPopulate() Option {
 	}
 }
 
-// WithLocked is [WithMmap] with memory that is never paged out; New fails
-// beyond the process's limit (RLIMIT_MEMLOCK). The tables stay on the Go heap
-// and are not locked.
+// WithLocked is [WithMmap] with memory that is never paged out; New fails if
+// that exceeds the process's limit (RLIMIT_MEMLOCK). The tables stay on the
+// Go heap and are not locked.
 func WithLocked() Option {
 	return func(c *config) {
 		c.offHeap = true
@@ -51,8 +52,8 @@ func WithLocked() Option {
 	}
 }
 
-// WithHugePages is [WithMmap] with memory aligned to huge pages, and the advice
-// to use them where the system takes it.
+// WithHugePages is [WithMmap] with memory aligned to huge pages, and advises
+// the system to use them where it takes such advice.
 func WithHugePages() Option {
 	return func(c *config) {
 		c.offHeap = true
@@ -64,9 +65,9 @@ func WithHugePages() Option {
 // that choose where it comes from.
 func WithBacking(src backing.Source) Option { return func(c *config) { c.src = src } }
 
-// WithBlocks grows the tables in New for n blocks, live and free together: with
-// no more than that no operation allocates, ever. It takes 16 bytes per block
-// and 4.2 per granule.
+// WithBlocks makes New grow the tables for n blocks, live and free together: as
+// long as there are no more than that, no operation allocates. It takes 16
+// bytes per block and 4.2 per granule.
 func WithBlocks(n int) Option { return func(c *config) { c.blocks = n } }
 
 // WithLock makes the pool safe for use by several goroutines: each method then

@@ -10,14 +10,14 @@ import (
 	"github.com/gomem-go/gomem/offset"
 )
 
-// Pool is a fixed range of memory and the blocks in it. See the package comment
-// for what it is good for and what may not be stored in it.
+// Pool is a fixed range of memory and the blocks in it. The package comment
+// says what it is for and what may not be stored in it.
 //
 // Invariants, besides those of the placement (Verify checks them):
 //
 //   - the placement covers the mapping, or nothing once the pool is closed
 //   - allocs - frees is the number of live blocks
-//   - Size - Free bytes were asked for by the live blocks, to the byte
+//   - Size - Free is exactly the number of bytes that the live blocks asked for
 //
 // A Pool belongs to one goroutine at a time, unless made [WithLock]. The zero value
 // is a closed pool.
@@ -50,13 +50,14 @@ const (
 
 func roundUp(n, to int) int { return (n + to - 1) &^ (to - 1) }
 
-// New makes a pool of size bytes, rounded up to a multiple of 16. All of it is
-// for blocks: the tables lie on the Go heap, beside it.
+// New makes a pool of size bytes, rounded up to a multiple of 16. All of them
+// are for blocks: the tables lie beside them, on the Go heap.
 //
 // size must be positive and at most 128 GiB, or New returns ErrInvalidSize; if
-// the memory cannot be had, ErrOutOfMemory. Without options the memory comes
-// from the Go heap and, like any slice, lives as long as something refers to
-// it. O(1) but for what the system and the options do.
+// the memory is not available, it returns ErrOutOfMemory. Without options the
+// memory comes from the Go heap and, like any slice, lives as long as
+// something refers to it. O(1), apart from the work of the system and of the
+// options.
 func New(size int, opts ...Option) (*Pool, error) {
 	var c config
 	for _, opt := range opts {
@@ -111,13 +112,13 @@ func (p *Pool) prepare(c *config) {
 }
 
 // Alloc returns a block of n bytes with cap == len == n, aligned to 16 and not
-// zeroed: it holds what its last user left. It is owned by the caller until it
-// is freed. Alloc(0) is an empty slice that needs no Free.
+// zeroed: it holds what its last user left. The caller owns it until it is
+// freed. Alloc(0) returns an empty slice that needs no Free.
 //
-// ErrBlockNotFound if no free block is large enough: TLSF looks for one in the
-// classes that surely fit, and so may miss a block that is up to 1/32 larger
-// than n. Also ErrInvalidSize for a negative n, and ErrClosed. O(1); allocates
-// only to grow a table, see [WithBlocks].
+// The error is ErrBlockNotFound if no free block is large enough: TLSF looks
+// only in the classes whose blocks all fit, and so may miss a block that is up
+// to 1/32 larger than n. It is ErrInvalidSize for a negative n, and ErrClosed
+// after Close. O(1); allocates only to grow a table, see [WithBlocks].
 func (p *Pool) Alloc(n int) ([]byte, error) {
 	// No call but those in a return, so that nothing is held over one: this is
 	// half of the hot path.
@@ -174,7 +175,7 @@ func (p *Pool) noBlock(n int) ([]byte, error) {
 // AllocAligned is Alloc with the first byte on a multiple of align, a power of
 // two up to the page size of the backing; ErrInvalidSize for any other align.
 // The gap before the block stays free. It looks at three free blocks at most,
-// so it may miss one that would do. O(1).
+// so it may miss one that would fit. O(1).
 func (p *Pool) AllocAligned(n, align int) ([]byte, error) {
 	if p.shared {
 		p.mu.Lock()
@@ -193,14 +194,14 @@ func (p *Pool) AllocAligned(n, align int) ([]byte, error) {
 	return p.issue(at, n), nil
 }
 
-// Free gives back a block: b as Alloc returned it, or resliced at its end, as
-// long as its first byte and its capacity are the block's. A nil or empty
-// slice without capacity is nothing and is accepted.
+// Free gives back a block: b as Alloc returned it, or shortened by reslicing,
+// as long as its first byte and its capacity are those of the block. A nil
+// slice, or an empty one without capacity, is accepted and does nothing.
 //
 // Anything else is refused with a [*RangeError] and no change of state:
 // ErrDoubleFree if it lies in free memory, ErrNotOwned if it is not exactly a
 // block of this pool; ErrClosed if the pool is closed. O(1); only a refusal
-// allocates, its error.
+// allocates, for its error.
 func (p *Pool) Free(b []byte) error {
 	if cap(b) == 0 {
 		return nil
@@ -230,8 +231,8 @@ func (p *Pool) freeLocked(b []byte) (err error) {
 	return err
 }
 
-// FreePointer is Free of the block that starts at ptr, whatever its length. A
-// nil ptr is accepted.
+// FreePointer is Free for the block that starts at ptr, whatever its length.
+// A nil ptr is accepted and does nothing.
 func (p *Pool) FreePointer(ptr unsafe.Pointer) error {
 	if p.shared {
 		p.mu.Lock()
@@ -285,10 +286,10 @@ func (p *Pool) dead(at, n int) {
 const deadByte = 0xdf
 
 // Resize changes the length of block b to n and returns it, with the contents
-// up to the smaller of the two lengths. It stays where it is if it shrinks or
-// if there is room behind it; otherwise the contents move to another block and
-// b is freed. Either way b must not be used any more. What it grew by is not
-// zeroed. An empty b is none: Resize is then Alloc.
+// up to the smaller of the two lengths. The block stays where it is if it
+// shrinks or if there is room behind it; otherwise the contents move to
+// another block and b is freed. Either way b must not be used any more. Bytes
+// that are added are not zeroed. If b is empty, Resize is Alloc.
 //
 // Errors are those of Alloc and Free, and ErrInvalidSize for n < 1; b is then
 // live and unchanged. O(1) in place, else O(n).

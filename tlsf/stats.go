@@ -8,7 +8,7 @@ import (
 	"github.com/gomem-go/gomem/offset"
 )
 
-// Stats is the state of a pool at one moment, in bytes unless said otherwise.
+// Stats is the state of a pool at one moment, in bytes unless stated otherwise.
 type Stats struct {
 	Size    int // the whole pool; 0 once closed
 	Used    int // asked for by the live blocks, to the byte
@@ -23,7 +23,7 @@ type Stats struct {
 	Misuses uint64 // frees that were refused
 }
 
-// Stats is the state of the pool now. O(1), never allocates.
+// Stats returns the current state of the pool. O(1), never allocates.
 func (p *Pool) Stats() Stats {
 	if p.shared {
 		p.mu.Lock()
@@ -44,8 +44,8 @@ func (p *Pool) Stats() Stats {
 }
 
 // Blocks yields every block by ascending offset, live ones with true, free
-// ones with false, the slack behind a block as a free block. The pool must not
-// be used meanwhile, and with [WithLock] it is locked meanwhile. O(blocks).
+// ones with false, and the slack behind a block as a free block. The pool must
+// not be used meanwhile; with [WithLock] it is locked meanwhile. O(blocks).
 func (p *Pool) Blocks() iter.Seq2[Block, bool] {
 	return func(yield func(Block, bool) bool) {
 		if p.shared {
@@ -56,8 +56,8 @@ func (p *Pool) Blocks() iter.Seq2[Block, bool] {
 	}
 }
 
-// Verify checks every invariant of the pool and of its placement; nil if all
-// hold. O(blocks).
+// Verify checks every invariant of the pool and of its placement, and returns
+// nil if all hold. O(blocks).
 func (p *Pool) Verify() error {
 	if p.shared {
 		p.mu.Lock()
@@ -104,9 +104,9 @@ func (p *Pool) String() string {
 	return p.place.String()
 }
 
-// Reset frees every block at once and keeps the memory: no slice that Alloc
-// returned before may be used any more. ErrClosed if the pool is closed.
-// O(tables).
+// Reset frees all blocks at once and keeps the memory: no slice that Alloc
+// returned before may be used any more. It returns ErrClosed if the pool is
+// closed. O(tables).
 func (p *Pool) Reset() error {
 	if p.shared {
 		p.mu.Lock()
@@ -121,10 +121,10 @@ func (p *Pool) Reset() error {
 	return nil
 }
 
-// Close gives the memory back, live blocks included: no slice that Alloc
-// returned may be used any more, and every method that would now hand out or
-// take memory returns ErrClosed, as a second Close does. If the system refuses
-// to take the memory, its error is returned and the pool is as it was.
+// Close gives the memory back, live blocks included. No slice that Alloc
+// returned may be used any more, and every method that would hand out or take
+// memory returns ErrClosed, as does a second Close. If the system refuses to
+// take the memory back, Close returns its error and the pool is unchanged.
 func (p *Pool) Close() error {
 	if p.shared {
 		p.mu.Lock()
