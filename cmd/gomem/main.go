@@ -1,4 +1,4 @@
-// Command gomem shows what this module does on real work.
+// Command gomem shows how this module performs on real work.
 package main
 
 import (
@@ -21,7 +21,7 @@ type command struct {
 }
 
 var commands = []command{
-	{"relay", "send FLV streams to many TCP subscribers without a copy, beside the ordinary way", relay.Run},
+	{"relay", "send FLV streams to many TCP subscribers without copying, and compare with bufio", relay.Run},
 	{"replay", "replay an allocation trace against every placement and backing", replay.Run},
 	{"soak", "load an allocator from many goroutines and check everything it promises", soak.Run},
 	{"wcet", "time single operations of the real-time pool, up to the worst case", wcet.Run},
@@ -35,8 +35,8 @@ func main() {
 	os.Exit(status)
 }
 
-// run returns the exit status: that of the command, 2 if there is no such, or 1 if
-// what it printed was lost.
+// run returns the exit status: that of the command, 2 if there is no such command,
+// or 1 if output was lost.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	out := &output{w: stdout}
 	status := dispatch(ctx, args, out, stderr)
@@ -47,8 +47,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return status
 }
 
-// output remembers the first error of a write, for the commands that print much and
-// look at none.
+// output remembers the first error of a write, for the commands that print much
+// without checking for errors.
 type output struct {
 	w   io.Writer
 	err error
@@ -85,7 +85,8 @@ func dispatch(ctx context.Context, args []string, stdout, stderr io.Writer) int 
 	return 2
 }
 
-// runCommand returns the exit status of a command, and whether there is such.
+// runCommand returns the exit status of a command, and whether there is such a
+// command.
 func runCommand(ctx context.Context, name string, args []string, stdout, stderr io.Writer) (status int, ok bool) {
 	for _, c := range commands {
 		if c.name == name {

@@ -1,6 +1,6 @@
 // Package relay is the command "gomem relay": it receives FLV streams over TCP
-// and sends each frame to many subscribers, with frames kept the way of this
-// module and the ordinary way, and says what either cost.
+// and sends each frame to many subscribers, once with the frames of this
+// module and once in the ordinary way, and says what each cost.
 package relay
 
 import (
@@ -21,12 +21,12 @@ const usage = `usage: gomem relay [flags]
 
 Publishes an FLV file over loopback TCP, relays each frame to every subscriber over
 a TCP connection of its own, checks that all of them received exactly what was
-published, and prints what that cost: with frames as counted views of the
-blocks the kernel wrote (gomem), and with bufio and a make per frame (std). All
-else is the same code, writev included. Subscribers join before their publisher and
-nothing is dropped: a full queue holds the publisher up.
+published, and prints the cost: once with frames that are reference-counted views
+of the blocks the kernel wrote (gomem), and once with bufio and a make per frame
+(std). All other code is the same, writev included. Subscribers join before their
+publisher and nothing is dropped: a full queue makes the publisher wait.
 
-With -listen it is a relay for other programs, until interrupted. On the one port
+With -listen it is a relay for other programs, until interrupted. On one port
 
   a client that sends FLV             publishes the stream "live" (then live2, …)
   a client that sends "PUBLISH x\n"   and then FLV publishes the stream "x"
@@ -40,10 +40,10 @@ for example
   ffplay -f flv tcp://127.0.0.1:1985
   ffplay http://127.0.0.1:1985/live.flv
 
-A subscriber may come before its publisher. One that comes later gets the metadata
-and the codec configuration, then the stream from the next key frame on. One
-that is too slow misses whole frames up to the next key frame, which are counted,
-and holds nobody up; one that takes nothing for 10 s is cut off.
+A subscriber may connect before its publisher. One that connects later gets the
+metadata and the codec configuration, then the stream from the next key frame on.
+One that is too slow misses whole frames up to the next key frame, which are
+counted, and delays nobody else; one that takes nothing for 10 s is disconnected.
 
 flags:
 `
@@ -96,10 +96,10 @@ func parse(args []string, stderr io.Writer) (*config, error) {
 	flags := flag.NewFlagSet("relay", flag.ContinueOnError)
 	flags.IntVar(&cfg.streams, "streams", 2, "`number` of publishers")
 	flags.IntVar(&cfg.subscribers, "subscribers", 8, "`number` of subscribers of each stream")
-	flags.DurationVar(&cfg.duration, "duration", 4800*time.Millisecond, "`time` for each engine; with -listen: until it ends, not at all by default")
-	flags.StringVar(&cfg.input, "input", "", "FLV `file` to publish (default a recording in the program)")
-	flags.StringVar(&cfg.engine, "engine", "both", "gomem, std or both; with -listen gomem by default")
-	flags.StringVar(&cfg.listen, "listen", "", "`address` to serve other programs on, as 127.0.0.1:1985")
+	flags.DurationVar(&cfg.duration, "duration", 4800*time.Millisecond, "`time` to run each engine; with -listen, to serve, which has no end unless this is set")
+	flags.StringVar(&cfg.input, "input", "", "FLV `file` to publish (default a built-in recording)")
+	flags.StringVar(&cfg.engine, "engine", "both", "gomem, std or both; with -listen the default is gomem")
+	flags.StringVar(&cfg.listen, "listen", "", "`address` to serve other programs on, such as 127.0.0.1:1985")
 	flags.BoolVar(&cfg.realtime, "realtime", false, "pace the publishers by the timestamps of the file")
 	if err := cli.Parse(flags, args, usage, stderr); err != nil {
 		return nil, err

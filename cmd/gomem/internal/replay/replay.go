@@ -19,20 +19,21 @@ import (
 
 const usage = `usage: gomem replay [flags] FILE...
 
-Replays allocation traces against every placement and backing and against the
-Go heap, and prints what each costs in time and memory. All files are checked
+Replays allocation traces on every placement and backing and on the Go heap,
+and prints what each costs in time and memory. All files are checked
 before the first is replayed.
 
-A trace is a file of little-endian uint32, one per operation: below 2^31
-"allocate that many bytes", which get the next id 0, 1, 2...; with the top bit
-set "free the id in the other 31 bits". Or it is text, one operation per line:
+A trace is a file of little-endian uint32, one per operation. A value below 2^31
+means "allocate that many bytes"; the block gets the next id 0, 1, 2... With the
+top bit set it means "free the id in the other 31 bits". Or the file is text, with
+one operation per line:
 
     # comment
     malloc 0 4096
     free 0
 
 in which the ids count up from 0. Either may be compressed with gzip. A program
-records one through gomem.WithTrace.
+records a trace with gomem.WithTrace.
 
 `
 
@@ -68,8 +69,8 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	flags := flag.NewFlagSet("replay", flag.ContinueOnError)
 	flags.StringVar(&o.html, "html", "", "write a page with charts to `FILE`")
 	flags.StringVar(&o.only, "only", "", "measure only the configurations whose name contains `TEXT`")
-	flags.IntVar(&o.rounds, "rounds", 5, "rounds that are timed; the median counts")
-	flags.Int64Var(&o.maxLive, "max-live", defaultMaxLive(), "refuse a trace that holds more `BYTES` at once")
+	flags.IntVar(&o.rounds, "rounds", 5, "number of timed rounds; the median counts")
+	flags.Int64Var(&o.maxLive, "max-live", defaultMaxLive(), "refuse a trace that has more than `BYTES` live at once")
 	if err := cli.Parse(flags, args, usage, stderr); err != nil {
 		return o, err
 	}

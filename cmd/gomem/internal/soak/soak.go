@@ -19,9 +19,8 @@ import (
 const intro = `usage: gomem soak [flags]
 
 Loads an allocator with blocks of all sizes from up to 1,000 goroutines, for as
-long as you like, and checks everything it promises meanwhile. The exit status
-is 1 with the first promise that it breaks; what it prints then names the seed
-and the operation.
+long as you like, and meanwhile checks everything it promises. At the first broken
+promise it ends with status 1 and prints the seed and the operation.
 
 `
 
@@ -80,12 +79,12 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 func parse(args []string, stderr io.Writer) (settings, error) {
 	flags := flag.NewFlagSet("soak", flag.ContinueOnError)
 	var s settings
-	flags.DurationVar(&s.duration, "duration", time.Minute, "how long")
-	flags.IntVar(&s.goroutines, "goroutines", 1000, "most goroutines at a time")
+	flags.DurationVar(&s.duration, "duration", time.Minute, "how long to run")
+	flags.IntVar(&s.goroutines, "goroutines", 1000, "maximum number of goroutines at a time")
 	flags.Uint64Var(&s.seed, "seed", uint64(time.Now().UnixNano()), "`number` that decides every operation; the default is the time")
 	flags.StringVar(&s.placement, "placement", "sizeclasses", names(placements))
 	flags.StringVar(&s.backing, "backing", "mmap", names(backings))
-	flags.IntVar(&s.live, "live", 64, "`MiB` to have live in a plateau")
+	flags.IntVar(&s.live, "live", 64, "`MiB` to keep live in a plateau")
 	flags.BoolVar(&s.debug, "debug", false, "put the allocator into debug mode")
 	flags.BoolVar(&s.sample, "sample", false, "put some blocks between guard pages")
 	if err := cli.Parse(flags, args, intro, stderr); err != nil {

@@ -12,12 +12,12 @@ import (
 
 const intro = `usage: gomem wcet [flags]
 
-Times single operations of a tlsf pool, one by one, in the situations that
-differ in the work they make, and prints quantiles and histograms. What is
-measured includes the clock and whatever else the machine does meanwhile: run
-it alone, pinned to a processor if you can. That the number of steps does not
-depend on the state of the pool is shown by the tests of package tlsf under the
-tag gomem_steps; this shows what the steps cost.
+Times single operations of a tlsf pool, one by one, in all situations that take
+different work, and prints quantiles and histograms. The times include the clock
+and whatever else the machine does meanwhile: run it alone, pinned to a processor
+if you can. The tests of package tlsf show under the tag gomem_steps that the
+number of steps does not depend on the state of the pool; this command shows what
+the steps cost.
 
 `
 
@@ -61,7 +61,7 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	flags := flag.NewFlagSet("wcet", flag.ContinueOnError)
 	samples := flags.Int("samples", 10_000, "operations timed per row")
 	pool := flags.Int("pool", 64, "size of the pool in `MiB`")
-	evict := flags.Int("evict", 8, "`MiB` written before each sample of the cold rows; 0 leaves these out")
+	evict := flags.Int("evict", 8, "`MiB` written before each sample of the cold rows; 0 leaves those rows out")
 	locked := flags.Bool("lock", false, "lock the pool in memory")
 	histogram := flags.Bool("histogram", true, "draw histograms")
 	if err := cli.Parse(flags, args, intro, stderr); err != nil {
