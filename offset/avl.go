@@ -6,14 +6,15 @@ import (
 	"math"
 )
 
-// TwoTree places blocks by two balanced trees over the same nodes: best fit,
-// exact to the byte, in logarithmic time at worst.
+// TwoTree places blocks with two balanced trees over the same nodes: best
+// fit, exact to the byte, in logarithmic time at worst.
 //
-// Each node is a free block; what is in no node is in use. One AVL tree orders
-// them by size, and by offset where sizes are equal, so the smallest block that
-// fits is a walk from the root. The other orders them by offset, so the
-// neighbours of a freed range are. The order by size is a ring too, through
-// node 0, which makes the largest block a look:
+// Each node is a free block; offsets in no node are in use. One AVL tree orders
+// the nodes by size, and by offset where sizes are equal, so that one walk from
+// the root finds the smallest block that fits. The other orders them by offset,
+// so that one walk finds the neighbours of a freed range. The nodes also form a
+// ring in the order by size, through node 0, in which the largest block is next
+// to node 0:
 //
 //	in use:      ██████        ████      █████████     ███████
 //	free:     [0,4)    [10,18)     [22,28)        [37,42)
@@ -25,9 +26,9 @@ import (
 //	                                   [37,42)                             [10,18)
 //	ring: 0 → [0,4) → [37,42) → [22,28) → [10,18) → 0
 //
-// The block in use last is held by a finger: taking its head and giving back
-// what adjoins it touches no node. A node whose size changes stays where it is
-// in the tree by size if it is still in order there.
+// A finger holds the free block used last: allocating from its head and
+// freeing next to it touch no node. A node whose size changes stays where it
+// is in the tree by size if it is still in order there.
 //
 // Invariants (Verify checks them):
 //
@@ -38,19 +39,20 @@ import (
 //     most one, and tilt says by which: depth is at most 1.44·log₂(n+2)
 //   - parent links mirror child links; a node is in both trees, in the spare
 //     list, or node 0
-//   - the finger is empty or a block of the trees, whose node says where the
-//     block was when the finger was put there
+//   - the finger is empty or a block of the trees, whose node has the block
+//     as it was when the finger was put there
 //
 // The accounting equation: FreeBytes() + bytes in use == Size(), where
-// FreeBytes() is the sum of the blocks, the finger's as the finger has it.
+// FreeBytes() is the sum of the blocks, with the finger's block as the finger
+// has it.
 //
 // Source: G. M. Adelson-Velsky, E. M. Landis, "An algorithm for the organization
 // of information", 1962; with balance factors and parent links as in D. E.
 // Knuth, The Art of Computer Programming, vol. 3, 6.2.3.
 //
-// The node table grows to the most free blocks there ever were at once, 56
-// bytes each. A TwoTree must not be used by several goroutines at once: even
-// Find writes, when it moves the finger. The zero value has no room.
+// The node table grows to the largest number of free blocks at any one time,
+// 56 bytes each. A TwoTree must not be used by several goroutines at once:
+// even Find writes, when it moves the finger. The zero value has no room.
 type TwoTree struct {
 	nodes []avlNode // nodes[0] is no block, so index 0 means none
 	root  [2]uint32 // bySize and byOffset
@@ -79,8 +81,8 @@ const (
 	byOffset
 )
 
-// NewTwoTree returns a placement of size offsets, all free. A size of 0 is fine,
-// and then nothing can be allocated.
+// NewTwoTree returns a placement of size offsets, all free. size may be 0, and
+// then nothing can be allocated.
 //
 // Panics with ErrInvalidSize if size is negative. 224 bytes of table.
 func NewTwoTree(size int) *TwoTree {
@@ -120,8 +122,9 @@ func (t *TwoTree) Reset() {
 }
 
 // Find returns the first offset of the smallest free block of at least size
-// offsets, the lowest of them, which Allocate(size) would return; -1 if there
-// is none or size is not positive. Nothing is taken. O(log n), never allocates.
+// offsets, the lowest if there are several, which Allocate(size) would return,
+// or -1 if there is none or size is not positive. It takes nothing. O(log n),
+// never allocates.
 func (t *TwoTree) Find(size int) int {
 	// This is serves, written out: as it stands it is just small enough to be
 	// inlined. Where point finds nothing there is no finger, which starts at -1.
@@ -131,9 +134,9 @@ func (t *TwoTree) Find(size int) int {
 	return t.last.start
 }
 
-// Allocate takes size offsets from the smallest free block that has them and
-// returns the first, or -1 if there is none or size is not positive. O(1) from
-// the block in use last, else O(log n); never allocates.
+// Allocate takes size offsets from the smallest free block that is large
+// enough and returns the first, or -1 if there is none or size is not
+// positive. O(1) from the block used last, else O(log n); never allocates.
 func (t *TwoTree) Allocate(size int) int {
 	if f := &t.last; f.serves(size) {
 		at := f.start
@@ -179,11 +182,12 @@ func (t *TwoTree) settle() {
 }
 
 // AllocateAligned is Allocate with the first offset a multiple of align, a
-// power of two; -1 also for any other align. It takes the smallest block in
-// which the alignment works out if that is among the first eight with size
-// offsets, else the smallest with size+align-1, else whichever holds the
-// request: a search through all blocks of at least size, and the only call that
-// may take O(n). Allocates only when the table grows.
+// power of two; for any other align it returns -1. It takes the smallest block
+// that holds the aligned request if that is among the first eight of at least
+// size offsets, else the smallest with size+align-1, else any block that holds
+// the request. The last is a search through all blocks of at least size, and
+// makes this the only call that may take O(n). Allocates only when the table
+// grows.
 func (t *TwoTree) AllocateAligned(size, align int) int {
 	if align <= 0 || align&(align-1) != 0 || size > t.free {
 		return -1
@@ -230,10 +234,11 @@ func (t *TwoTree) alignedFit(size, align int) uint32 {
 }
 
 // Free gives back [start, start+size), live offsets of one or more blocks: the
-// trees know what is free, not where blocks end. Errors: a [*RangeError] that
-// wraps ErrInvalidSize if size is not positive, ErrNotOwned if the range leaves
-// [0, Size()), ErrDoubleFree with the free block it overlaps. O(1) next to the
-// block in use last, else O(log n); allocates only when the table grows.
+// trees know which offsets are free, not where blocks end. The error is a
+// [*RangeError] that wraps ErrInvalidSize if size is not positive, ErrNotOwned
+// if the range leaves [0, Size()), or ErrDoubleFree, with the free block that
+// the range overlaps. O(1) next to the block used last, else O(log n);
+// allocates only when the table grows.
 func (t *TwoTree) Free(start, size int) error {
 	switch f := &t.last; {
 	case f.takesBelow(start, size):

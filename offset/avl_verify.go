@@ -5,7 +5,8 @@ import (
 	"math"
 )
 
-// Verify checks every invariant of the type's comment; nil if all hold. O(n).
+// Verify checks every invariant in the type's comment and returns nil if all hold.
+// O(n).
 func (t *TwoTree) Verify() error {
 	if t.nodes == nil && t.size == 0 && t.free == 0 {
 		return nil

@@ -16,20 +16,21 @@ import (
 //	        |L|0|1  |o 2    |o 2    |1  |0|     after Allocate of one unit
 //
 // Allocate takes a block of the smallest order that holds the request and has
-// one to give, and halves it until it fits; Free joins a block with its buddy,
-// the other half of what they were cut from, as long as that is free too. So a
-// block holds up to twice what was requested.
+// a free block, and halves it as long as the half still holds the request;
+// Free joins a block with its buddy, the other half of the block they were cut
+// from, as long as the buddy is free too. So a block is less than twice as
+// large as its request, or one unit.
 //
-// The request's length is remembered to the byte, and Free takes any part of
-// it. The first free of a part opens an exact record of what is live; from then
-// on the allocation holds the units in which it has live bytes, in blocks as
-// large as fit, and no others.
+// The length of the request is remembered to the byte, and Free takes any part
+// of it. The first free of a part starts an exact record of the live bytes;
+// from then on the allocation holds only the units in which it has live bytes,
+// in blocks as large as fit.
 //
-// One free block of each order is named in an array of its own, and only
-// further ones are linked in the table. Cutting the smallest block out of one
-// large one, and joining it again, therefore stays within two cache lines. And
-// the last cut is remembered: as long as nothing else happens its block is
-// joined again, and cut again, without a look at the orders between.
+// One free block of each order is named in a separate array, and only further
+// ones are linked in the table. So cutting the smallest block out of one large
+// one, and joining it again, stays within two cache lines. The last cut is
+// remembered, too: as long as nothing else happens, its block is joined and
+// cut again without a look at the orders between.
 //
 // Invariants (Verify checks them):
 //
@@ -45,15 +46,17 @@ import (
 //   - parts has the live runs of every allocation freed in part, ascending and
 //     apart, and the blocks it holds are the units with live bytes
 //
-// The accounting equation, in bytes; what rounding holds counts as in use:
+// The accounting equation, in bytes, where bytes that are held only due to rounding
+// count as in use:
 //
 //	FreeBytes() + Σ size of held blocks == Size()
 //
 // Sources: K. C. Knowlton, "A fast storage allocator", CACM 8 (1965);
 // D. E. Knuth, The Art of Computer Programming, vol. 1, section 2.5.
 //
-// The table comes in pages where blocks are, so an idle Buddy of any size is
-// small. A Buddy must not be used by several goroutines at once.
+// The table is allocated in pages, only where there are blocks, so an idle
+// Buddy of any size is small. A Buddy must not be used by several goroutines
+// at once.
 type Buddy struct {
 	shift  uint   // log2 of a unit
 	units  uint   // units managed
@@ -99,10 +102,11 @@ const pageUnits = 1024
 type buddyPage [pageUnits]buddyUnit
 
 // NewBuddy returns a placement of size offsets in blocks of minBlock bytes and
-// up, a power of two. size is rounded down to a multiple of minBlock.
+// up; minBlock is a power of two. size is rounded down to a multiple of
+// minBlock.
 //
-// Panics with ErrInvalidSize if size is negative or 2^31 units or more, or
-// minBlock is no power of two. O(log size) time; 8 bytes per 1,024 units, 16 at most.
+// Panics with ErrInvalidSize if size is negative or 2^31 units or more, or minBlock
+// is not a power of two. O(log size) time; 8 bytes per 1,024 units, 16 at most.
 func NewBuddy(size, minBlock int) *Buddy {
 	if minBlock <= 0 || minBlock&(minBlock-1) != 0 || size < 0 || size/minBlock > maxGranules {
 		panic(fmt.Errorf("offset: NewBuddy(%d, %d): %w", size, minBlock, ErrInvalidSize))
@@ -151,9 +155,9 @@ func (b *Buddy) order(size int) uint {
 }
 
 // Allocate takes size bytes and returns the first offset, a multiple of the
-// power of two that holds size and of the least block, or -1 if size is not
-// positive or no block of that power is free. O(log Size()); allocates only
-// the first page of table in a region.
+// smallest block that holds size, or -1 if size is not positive or no block
+// of that size is free. O(log Size()); allocates only the first page of table
+// in a region.
 func (b *Buddy) Allocate(size int) int { return b.take(size, 0) }
 
 // AllocateAligned is Allocate with the first offset a multiple of align, which

@@ -2,9 +2,10 @@ package offset
 
 import "slices"
 
-// Free gives back [start, start+size): what was allocated, or any part of it
-// in any order. A unit is free with its last live byte, and the units that a
-// block holds beyond its request are free with the first part of it.
+// Free gives back [start, start+size): an allocation or any part of it, in
+// any order. A unit becomes free with its last live byte; the units that a
+// block holds beyond its request become free with the first part that is
+// freed.
 //
 // It refuses, with a *RangeError and no change of state, a range that holds a
 // byte that is not live (ErrDoubleFree, and a free or unused run is named), a
@@ -20,9 +21,9 @@ func (b *Buddy) Free(start, size int) error {
 	return b.freePart(start, size)
 }
 
-// FreeAt gives back the whole of the live block that starts at start. It reports
-// false, and nothing changes, if there is none or part of it was freed.
-// O(log Size()), never allocates.
+// FreeAt gives back the whole live block that starts at start. It returns false
+// and changes nothing if there is none or a part of it was freed. O(log Size()),
+// never allocates.
 func (b *Buddy) FreeAt(start int) bool {
 	unit := b.live(start)
 	if unit == nil {
@@ -220,8 +221,8 @@ func (b *Buddy) dropUnits(key uint32, runs []Block, i int, dead Block) {
 	}
 }
 
-// BlockSize is the length, as requested, of the live block that starts at
-// start; ok is false if there is none, or part of it was freed. O(1).
+// BlockSize is the requested length of the live block that starts at start;
+// ok is false if there is none, or a part of it was freed. O(1).
 func (b *Buddy) BlockSize(start int) (size int, ok bool) {
 	unit := b.live(start)
 	if unit == nil {

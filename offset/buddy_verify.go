@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// All yields every run by ascending offset: a block that is held, as its bytes
-// requested or what is left of them, with true, and free runs with false,
-// merged as far as they touch. What a block holds beyond its request is in
-// neither. The placement must not change meanwhile.
+// All yields every run by ascending offset: the requested bytes of a held
+// block, or those that are left of them, with true, and free runs, merged as
+// far as they touch, with false. Bytes that a block holds beyond its request
+// are in neither. The placement must not change meanwhile.
 func (b *Buddy) All() iter.Seq2[Block, bool] {
 	return func(yield func(Block, bool) bool) {
 		free := Block{-1, -1}
@@ -89,8 +89,8 @@ func (b *Buddy) String() string {
 	return s.String()
 }
 
-// Verify checks every invariant of the type's comment; nil if all hold.
-// O(blocks · log Size() + pages).
+// Verify checks every invariant in the type's comment and returns nil if all
+// hold. O(blocks · log Size() + pages).
 func (b *Buddy) Verify() error {
 	if b.shift >= 63 || b.units > maxGranules || uint(len(b.pages)) != b.pageCount() || b.orders>>maxOrders != 0 {
 		return fmt.Errorf("buddy: table of %d pages, orders %#x do not match %d units", len(b.pages), b.orders, b.units)

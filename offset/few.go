@@ -2,30 +2,32 @@ package offset
 
 import "fmt"
 
-// Few places few blocks: first fit over an array of them.
+// Few is a placement for few blocks: first fit over an array of them.
 //
-// It is for a large range that is mostly one block, or a handful. What is live is
-// an array of runs by offset, with one of no bytes at either end; what lies
-// between two of them is free:
+// It is for a large range that mostly holds one block, or a handful. The live
+// bytes are an array of runs by offset, with an empty run at either end; the
+// bytes between two runs are free:
 //
 //	runs      [0,0)   [0,900)          [1024,5000)          [8192,8192)
 //	free                      [900,1024)           [5000,8192)
 //
-// So all that an operation reads lies side by side, however large the range is,
-// where a TLSF reads its tables wherever a block begins or ends. An operation walks
-// the array, which is short. When it is full Few goes over to a [TLSF], which gets
-// the same blocks, and when that is empty it begins anew.
+// So everything that an operation reads lies side by side, however large the range
+// is, whereas a [TLSF] reads its tables wherever a block begins or ends. An
+// operation walks the array, which is short. When the array is full, Few switches
+// to a TLSF with the same blocks, and when that is empty, back to the array.
 //
-// Blocks start at granules, and as in a TLSF no granule holds bytes of two of
-// them: each end of a free range withholds less than one granule.
+// Blocks start at granules, and as in a TLSF no granule holds bytes of two
+// blocks: less than one granule at each end of a free range cannot be
+// allocated.
 //
 // Invariants (Verify checks them):
 //
 //   - runs[0] is [0, 0), runs[n+1] is [Size(), Size()), and those between are not
 //     empty, ascend and do not overlap
-//   - two that touch do so at a granule: they are two blocks
-//   - fits is what the largest gap has for issue, free the bytes that are in no run
-//   - if many is set tlsf has all of that instead; if not, it is empty or nil
+//   - if two runs touch, they do so at a granule: they are two blocks
+//   - fits is the largest size that a gap can serve; free is the bytes that are in
+//     no run
+//   - if many is set, tlsf has all of this instead; if not, tlsf is empty or nil
 //
 // A Few must not be used by several goroutines at once.
 type Few struct {
@@ -47,10 +49,10 @@ const manyRuns = 31
 
 // NewFew returns a placement of size offsets in granules of granule bytes, a
 // power of two from 8 to 64. size is rounded down to a multiple of granule;
-// what is left may be 0, and then nothing can be allocated.
+// the result may be 0, and then nothing can be allocated.
 //
-// Panics with ErrInvalidSize as NewTLSF does. It takes less than 1 KiB, and the
-// tables of a TLSF besides from the first time on that there are 31 blocks.
+// Panics with ErrInvalidSize as NewTLSF does. It takes less than 1 KiB, plus
+// the tables of a TLSF once there have been 31 blocks.
 func NewFew(size, granule int) *Few {
 	if granule < 8 || granule > 64 || granule&(granule-1) != 0 || size < 0 || size/granule > maxGranules {
 		panic(fmt.Errorf("offset: NewFew(%d, %d): %w", size, granule, ErrInvalidSize))
@@ -103,9 +105,10 @@ func (f *Few) gap(i int) (start, end int) {
 	return (f.runs[i].End + f.low) &^ f.low, f.runs[i+1].Start &^ f.low
 }
 
-// Allocate takes size bytes from the first gap that has them and returns the
-// first offset, a multiple of the granule, or -1 if none has or size is not
-// positive. O(1), as there are few; allocates only when there are many.
+// Allocate takes size bytes from the first gap that has room for them and
+// returns the first offset, a multiple of the granule, or -1 if no gap has or
+// size is not positive. O(1), since there are few blocks; allocates only when
+// there are many.
 func (f *Few) Allocate(size int) int {
 	if f.many {
 		return f.tlsf.Allocate(size)
@@ -217,9 +220,9 @@ func (f *Few) handOver() {
 }
 
 // Split cuts the live block around at in two: from then on [start, at) and [at,
-// end) are blocks of their own, freed one by one. It reports whether it did;
-// false changes nothing: at is not a multiple of the granule, or not inside a
-// live block, or freed in part. O(1); allocates only when there are many.
+// end) are separate blocks, to be freed one by one. It returns false and
+// changes nothing if at is not a multiple of the granule or not inside the live
+// bytes of a block. O(1); allocates only when there are many.
 func (f *Few) Split(at int) bool {
 	if f.many {
 		return f.tlsf.Split(at)
@@ -248,8 +251,8 @@ func (f *Few) find(at int) int {
 }
 
 // Free gives back [start, start+size): a block, or any part of one in any
-// order. It refuses what TLSF.Free refuses. O(1), as there are few; allocates
-// only when there are many.
+// order. It refuses whatever TLSF.Free refuses. O(1), since there are few
+// blocks; allocates only when there are many.
 func (f *Few) Free(start, size int) error {
 	if f.many {
 		err := f.tlsf.Free(start, size)

@@ -25,7 +25,8 @@ func (f *Few) String() string {
 	return drawTree(fmt.Sprintf("few many=%v", f.many), f.size, f.FreeBytes(), f.Fits(), f.Blocks())
 }
 
-// Verify checks every invariant of the type's comment; nil if all hold. O(n).
+// Verify checks every invariant in the type's comment and returns nil if all hold.
+// O(n).
 func (f *Few) Verify() error {
 	if g := f.low + 1; f.low < 7 || f.low > 63 || g&f.low != 0 || f.size < 0 || f.size&f.low != 0 || f.n < 0 || f.n > manyRuns || f.n == manyRuns && !f.many {
 		return fmt.Errorf("few: %d runs in %d offsets by granules of %d", f.n, f.size, g)

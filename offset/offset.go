@@ -1,9 +1,9 @@
 // Package offset decides where in a range of integers a block goes.
 //
 // A placement manages the offsets [0, Size). It knows nothing about memory: it
-// never touches a byte, takes no lock, uses no unsafe, and performs no
-// allocation per operation once its tables have grown to the load. The callers
-// (packages gomem and tlsf) add bytes, growth and sharing.
+// never touches a byte, takes no lock, does not use package unsafe, and does
+// not allocate per operation once its tables have grown to the load. Its
+// callers (packages gomem and tlsf) add bytes, growth and sharing.
 //
 // Five placements share the contract of [Allocator]:
 //
@@ -24,14 +24,14 @@ import (
 	"iter"
 )
 
-// The errors a placement reports. Compare with errors.Is: what Free returns is
-// a [*RangeError] that wraps one of them and names the range.
+// The errors a placement reports. Compare with errors.Is: Free returns a
+// [*RangeError] that wraps one of them and names the range.
 var (
 	// ErrDoubleFree: some offset of the range is free already.
 	ErrDoubleFree = errors.New("double free")
 	// ErrNotOwned: the range is not (part of) a block of this allocator.
 	ErrNotOwned = errors.New("not owned")
-	// ErrInvalidSize: a size or an alignment that no request may have.
+	// ErrInvalidSize: the size or the alignment is one that no request may have.
 	ErrInvalidSize = errors.New("invalid size")
 )
 
@@ -71,17 +71,17 @@ func (e *RangeError) Unwrap() error { return e.Err }
 //	FreeBytes() + bytes in use == Size()
 //
 // "No room" is a value (-1), misuse is an error, and neither changes any state. The
-// zero values of the placements here have no room, ever.
+// zero values of the placements in this package never have room.
 type Allocator interface {
 	// Size is the number of offsets managed; fixed for life.
 	Size() int
 
-	// Allocate takes size offsets and returns the first, or -1 if no room is
-	// left or size is not positive.
+	// Allocate takes size offsets and returns the first, or -1 if there is no
+	// room or size is not positive.
 	Allocate(size int) int
 
 	// AllocateAligned is Allocate with the first offset a multiple of align, a
-	// power of two; -1 also for any other align.
+	// power of two. For any other align it returns -1.
 	AllocateAligned(size, align int) int
 
 	// Find returns what Allocate(size) would return and takes nothing.
@@ -109,7 +109,8 @@ type Allocator interface {
 	// touch. The allocator must not change meanwhile.
 	Blocks() iter.Seq[Block]
 
-	// Verify checks every invariant of the structure; nil if all hold. O(n).
+	// Verify checks every invariant of the structure and returns nil if all hold.
+	// O(n).
 	Verify() error
 
 	// String draws the layout: one line of summary, then the blocks in order.

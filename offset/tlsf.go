@@ -15,18 +15,20 @@ import (
 //	tags      A           f           f       B      C
 //	starts    1     0     1     0     0       1      1     0
 //
-// Free blocks hang in lists by size class: one class per size below 64
-// granules, 32 classes per power of two above. Two levels of bitmaps name the
-// lists that hold something, so the smallest class that surely fits takes two
-// bit scans. A request goes to the first block of that list; the rest of the
-// block is cut off and filed again; a freed block is merged with the free
-// blocks beside it at once. No step loops over anything that grows.
+// Free blocks are kept in lists by size class: one class per size below 64
+// granules, 32 classes per power of two above. Two levels of bitmaps say
+// which lists are not empty, so two bit scans find the smallest such class in
+// which every block fits. A request gets the first block of that list; the
+// rest of the block is cut off and filed again; a freed block is merged at
+// once with the free blocks beside it. No step loops over anything that
+// grows.
 //
-// The request's length is remembered to the byte. What the last granule of a
-// block holds beyond it is slack, and slack is free though not for issue.
-// Free takes any part of a block: whole granules of it are for issue at once;
-// a granule freed in part follows when its last live byte is freed, so each
-// end of a freed range withholds less than one granule.
+// The length of the request is remembered to the byte. The bytes of a block's
+// last granule beyond it are slack, which counts as free but cannot be
+// allocated. Free takes any part of a block: its whole granules can be
+// allocated again at once; a granule freed in part follows when its last live
+// byte is freed, so less than one granule at each end of a freed range cannot
+// be allocated.
 //
 // Invariants (Verify checks them; [TLSF.Size] is T granules of G bytes):
 //
@@ -35,7 +37,7 @@ import (
 //     granule of every free block that does not end at T
 //   - starts holds exactly the first granules
 //   - a free block is in the list of its class and in no other; a bit of the
-//     list maps is set exactly when its list holds something
+//     list maps is set exactly when its list is not empty
 //   - a node is the head of a list, or a block, or in the spare list
 //   - the live bytes of a block are [start·G+skip, end·G-slack); a granule whose
 //     live bytes are not one run is a block of its own, with a mask in holes
@@ -45,10 +47,10 @@ import (
 //	FreeBytes() + Σ live bytes == Size()
 //
 // Source: M. Masmano, I. Ripoll, A. Crespo, J. Real, "TLSF: a new dynamic
-// memory allocator for real-time systems", ECRTS 2004. What differs is where
-// things are kept: nothing is stored in the memory that is managed. Nodes live
-// in a pool and link by index, and the way from a block to its neighbours is a
-// table by granule instead of a header.
+// memory allocator for real-time systems", ECRTS 2004. Unlike there, nothing
+// is stored in the managed memory: nodes live in a pool and link by index, and
+// a block's neighbours are found in a table by granule instead of through a
+// header.
 //
 // The tables grow with the highest granule ever in use and with the number of
 // blocks; [TLSF.Reserve] grows them beforehand.
@@ -103,11 +105,11 @@ const (
 
 // NewTLSF returns a placement of size offsets in granules of granule bytes, a
 // power of two from 8 to 64. size is rounded down to a multiple of granule;
-// what is left may be 0, and then nothing can be allocated.
+// the result may be 0, and then nothing can be allocated.
 //
 // Panics with ErrInvalidSize if size is negative or 2^31 granules or more, or
-// granule is none of 8, 16, 32, 64. A few hundred bytes to 4 KiB of tables,
-// according to size; the rest follows the use.
+// granule is none of 8, 16, 32, 64. It starts with a few hundred bytes to 4
+// KiB of tables, depending on size; they grow with use.
 func NewTLSF(size, granule int) *TLSF {
 	if granule < 8 || granule > 64 || granule&(granule-1) != 0 || size < 0 || size/granule > maxGranules {
 		panic(fmt.Errorf("offset: NewTLSF(%d, %d): %w", size, granule, ErrInvalidSize))
@@ -157,8 +159,9 @@ func (t *TLSF) Reset() {
 	t.link(t.nodes, k, tlsfClass(t.total))
 }
 
-// Reserve grows the tables for the given number of blocks, live and free, at
-// any place, so that no operation allocates until there are more.
+// Reserve grows the tables for the given number of blocks, live and free
+// together, wherever they lie, so that no operation allocates until there are
+// more.
 func (t *TLSF) Reserve(blocks int) {
 	if t.total > 0 {
 		t.growTags(t.total - 1)
@@ -170,9 +173,10 @@ func (t *TLSF) Reserve(blocks int) {
 }
 
 // Allocate takes size bytes and returns the first offset, a multiple of the
-// granule, or -1 if size is not positive or no free block is sure to fit: one
-// whose class holds only blocks of size bytes or more, or the first block of
-// the highest class that is not empty. O(1); allocates only to grow a table.
+// granule, or -1 if size is not positive or no suitable block is free. It
+// considers blocks of classes that hold only blocks of at least size bytes,
+// and the first block of the highest class that is not empty. O(1); allocates
+// only to grow a table.
 func (t *TLSF) Allocate(size int) int {
 	q := (uint(size) - 1) >> (t.shift & 63) // granules needed, less one
 	if q >= t.total {
@@ -245,9 +249,9 @@ func (t *TLSF) Fits() int {
 
 // AllocateAligned is Allocate with the first offset a multiple of align. It
 // returns -1 also if align is not a power of two. Up to the granule every
-// block is aligned; above, it looks at three blocks at most: the one Allocate
-// would take, one that has room for the worst gap, and the first of the
-// highest class. The gap before the block stays free. O(1).
+// block is aligned anyway. Above, it looks at three blocks at most: the one
+// Allocate would take, one that has room for the worst gap, and the first of
+// the highest class. The gap before the block stays free. O(1).
 func (t *TLSF) AllocateAligned(size, align int) int {
 	i, at := t.findAligned(size, align)
 	if at < 0 {

@@ -5,9 +5,9 @@ package offset
 // granule freed in part follows with its last live byte.
 //
 // It refuses, with a *RangeError and no change of state, a range that holds a
-// byte that is not live (ErrDoubleFree, and the free run is named; the slack
-// behind a block counts as free), a range that leaves [0, Size()) or runs from
-// a block into the live block behind it (ErrNotOwned), and a size below 1
+// byte that is not live (ErrDoubleFree, with the free run; the slack behind a
+// block counts as free), a range that leaves [0, Size()) or runs from a block
+// into the live block behind it (ErrNotOwned), and a size below 1
 // (ErrInvalidSize). O(1); allocates only to cut a block in two or more.
 func (t *TLSF) Free(start, size int) error {
 	if t.FreeBlock(start, size) || t.freeTail(start, size) {
@@ -16,11 +16,11 @@ func (t *TLSF) Free(start, size int) error {
 	return t.freePart(start, size)
 }
 
-// FreeBlock is Free of a whole block as Allocate returned it, and reports
-// whether [start, start+size) was one; false changes nothing. A block of which
-// something was freed is whole again only when it was freed from the end. It
-// spares the caller who must not free less than a block a [TLSF.BlockSize].
-// O(1), never allocates.
+// FreeBlock is Free for whole blocks only: it returns false and changes
+// nothing if [start, start+size) is not a whole block as Allocate returned it.
+// A block freed in part counts as a whole block only if it was freed from the
+// end. FreeBlock saves callers that must free whole blocks a call of
+// [TLSF.BlockSize]. O(1), never allocates.
 func (t *TLSF) FreeBlock(start, size int) bool {
 	g := uint(start) >> (t.shift & 63)
 	nodes, tags := t.nodes, t.tags
@@ -131,10 +131,10 @@ func (t *TLSF) splitNode(i, at uint32) uint32 {
 }
 
 // Resize changes the length of the live block [start, start+size) to newSize
-// where it lies: shorter gives the tail back, longer takes slack and then the
-// start of a free block behind it. It reports whether it did; false leaves
-// everything as it was: the range is not a whole block, newSize is not
-// positive, or there is no room. O(1).
+// in place: to shorten it gives the tail back, to lengthen it takes the slack
+// and then the start of a free block behind it. It returns false and changes
+// nothing if the range is not a whole block, newSize is not positive, or
+// there is no room. O(1).
 func (t *TLSF) Resize(start, size, newSize int) bool {
 	i, ok := t.whole(start)
 	if !ok || newSize <= 0 {
@@ -173,9 +173,9 @@ func (t *TLSF) Resize(start, size, newSize int) bool {
 	return true
 }
 
-// BlockSize is the length of the live block that starts at start, as it was
-// requested and less what was freed of its end. ok is false if no live block
-// starts there. O(1).
+// BlockSize is the requested length of the live block that starts at start,
+// less what was freed at its end. ok is false if no live block starts there.
+// O(1).
 func (t *TLSF) BlockSize(start int) (size int, ok bool) {
 	i, ok := t.whole(start)
 	if !ok {

@@ -1,9 +1,10 @@
 package offset
 
 // Split cuts the live block around at in two: from then on [start, at) and [at,
-// end) are blocks of their own, freed one by one. It reports whether it did;
-// false changes nothing: at is not a multiple of the granule, or not inside a
-// live block, or freed in part. O(1); allocates only to grow a table.
+// end) are separate blocks, to be freed one by one. It returns false and
+// changes nothing if at is not a multiple of the granule or not inside a live
+// block, also if the free of a part has already cut the block there. O(1);
+// allocates only to grow a table.
 func (t *TLSF) Split(at int) bool {
 	if at <= 0 || at >= t.Size() || uint(at)&t.low != 0 {
 		return false

@@ -82,7 +82,8 @@ func drawBlocks(b *strings.Builder, blocks iter.Seq2[Block, bool]) {
 	}
 }
 
-// Verify checks every invariant of the type's comment; nil if all hold. O(n).
+// Verify checks every invariant in the type's comment and returns nil if all hold.
+// O(n).
 func (t *TLSF) Verify() error {
 	if t.shift < 3 || t.shift > 6 || t.low != 1<<t.shift-1 || t.total > maxGranules || uint(t.classes) != tlsfClass(t.total)+1 ||
 		uint(len(t.tags)) > t.total || uint(len(t.nodes)) < uint(t.classes) {

@@ -9,9 +9,9 @@ import (
 // SingleTree places blocks in one balanced tree: address-ordered first fit,
 // exact to the byte, in expected logarithmic time.
 //
-// Each node is a free block; what is in no node is in use. The tree is a treap,
-// ordered by offset and heap-ordered by random priorities, and each node knows
-// the largest free block of its subtree:
+// Each node is a free block; offsets in no node are in use. The tree is a
+// treap, ordered by offset and heap-ordered by random priorities, and each node
+// knows the largest free block of its subtree:
 //
 //	in use:      ██████        ████      █████████     ███████
 //	free:     [0,4)    [10,18)     [22,28)        [37,42)
@@ -24,8 +24,8 @@ import (
 //
 // A search goes left whenever the left subtree can serve the request, so it
 // walks one path and ends at the lowest block that fits: there is no false "no
-// room". The block in use last is held by a finger: taking its head and giving
-// back what adjoins it touches no node.
+// room". A finger holds the free block used last: allocating from its head and
+// freeing next to it touch no node.
 //
 // Invariants (Verify checks them):
 //
@@ -33,22 +33,23 @@ import (
 //     empty and do not touch
 //   - no child has a higher priority than its parent
 //   - max is the largest block of the node's subtree
-//   - the finger is empty or a block of the tree, whose node says where the
-//     block was when the finger was put there
+//   - the finger is empty or a block of the tree, whose node has the block as
+//     it was when the finger was put there
 //   - parent links mirror child links; a node is in the tree, in the spare list,
 //     or node 0, the leaf that stands for "none"
 //
 // The accounting equation: FreeBytes() + bytes in use == Size(), where
-// FreeBytes() is the sum of the blocks, the finger's as the finger has it.
+// FreeBytes() is the sum of the blocks, with the finger's block as the finger
+// has it.
 //
 // Priorities come from a generator with a fixed seed, so a sequence of calls
-// always builds the same tree: depth is 3·log₂ n expected for any sequence that
-// was not made against this very generator.
+// always builds the same tree: the expected depth is 3·log₂ n for any sequence
+// that was not designed against this particular generator.
 //
 // Source: R. Seidel, C. R. Aragon, "Randomized Search Trees", Algorithmica 16,
 // 1996. The augmentation is the one of C. J. Stephenson, "Fast fits", SOSP 1983.
 //
-// The node table grows to the most free blocks there ever were at once, 40
+// The node table grows to the largest number of free blocks at any one time, 40
 // bytes each. A SingleTree must not be used by several goroutines at once: even
 // Find writes, when it moves the finger. The zero value has no room.
 type SingleTree struct {
@@ -79,8 +80,8 @@ var treapNone = treapNode{start: math.MaxInt, end: -1}
 // treapSeed starts the generator of priorities; any value but 0 will do.
 const treapSeed = 2463534242
 
-// NewSingleTree returns a placement of size offsets, all free. A size of 0 is
-// fine, and then nothing can be allocated.
+// NewSingleTree returns a placement of size offsets, all free. size may be 0,
+// and then nothing can be allocated.
 //
 // Panics with ErrInvalidSize if size is negative. 160 bytes of table.
 func NewSingleTree(size int) *SingleTree {
@@ -99,7 +100,7 @@ func (t *SingleTree) Size() int { return t.size }
 func (t *SingleTree) FreeBytes() int { return t.free }
 
 // Fits is the size of the largest free block. O(1), or O(log n) expected while
-// the block in use last was the largest and has shrunk.
+// the block used last was the largest and has shrunk.
 func (t *SingleTree) Fits() int {
 	if t.free == 0 {
 		return 0
@@ -136,8 +137,8 @@ func (t *SingleTree) Reset() {
 }
 
 // Find returns the first offset of the lowest free block of at least size
-// offsets, which Allocate(size) would return; -1 if there is none or size is
-// not positive. Nothing is taken. O(1) from the block in use last, else O(log n)
+// offsets, which Allocate(size) would return, or -1 if there is none or size is
+// not positive. It takes nothing. O(1) from the block used last, else O(log n)
 // expected; never allocates.
 func (t *SingleTree) Find(size int) int {
 	// This is serves, written out: as it stands it is just small enough to be
@@ -148,9 +149,9 @@ func (t *SingleTree) Find(size int) int {
 	return t.last.start
 }
 
-// Allocate takes size offsets from the lowest free block that has them and
-// returns the first, or -1 if there is none or size is not positive. O(1) from
-// the block in use last, else O(log n) expected; never allocates.
+// Allocate takes size offsets from the lowest free block that is large enough
+// and returns the first, or -1 if there is none or size is not positive. O(1)
+// from the block used last, else O(log n) expected; never allocates.
 func (t *SingleTree) Allocate(size int) int {
 	if f := &t.last; f.serves(size) {
 		at := f.start
@@ -215,11 +216,11 @@ func (t *SingleTree) settle() {
 }
 
 // AllocateAligned is Allocate with the first offset a multiple of align, a
-// power of two; -1 also for any other align. It takes the lowest block that has
-// size offsets if the alignment works out there, else the lowest with
-// size+align-1, else whichever holds the request: a search through all blocks
-// of at least size, and the only call that may take O(n). Allocates only when
-// the table grows.
+// power of two; for any other align it returns -1. It takes the lowest block of
+// at least size offsets if the aligned request fits there, else the lowest with
+// size+align-1, else any block that holds the request. The last is a search
+// through all blocks of at least size, and makes this the only call that may
+// take O(n). Allocates only when the table grows.
 func (t *SingleTree) AllocateAligned(size, align int) int {
 	if size <= 0 || align <= 0 || align&(align-1) != 0 || size > t.free {
 		return -1
@@ -273,10 +274,10 @@ func (t *SingleTree) alignedFit(size, align int) uint32 {
 }
 
 // Free gives back [start, start+size), live offsets of one or more blocks: the
-// tree knows what is free, not where blocks end. Errors: a [*RangeError] that
-// wraps ErrInvalidSize if size is not positive, ErrNotOwned if the range leaves
-// [0, Size()), ErrDoubleFree with the free block it overlaps. O(log n)
-// expected; allocates only when the table grows.
+// tree knows which offsets are free, not where blocks end. The error is a
+// [*RangeError] that wraps ErrInvalidSize if size is not positive, ErrNotOwned
+// if the range leaves [0, Size()), or ErrDoubleFree, with the free block that
+// the range overlaps. O(log n) expected; allocates only when the table grows.
 func (t *SingleTree) Free(start, size int) error {
 	switch f := &t.last; {
 	case f.takesBelow(start, size):

@@ -2,7 +2,8 @@ package offset
 
 import "fmt"
 
-// Verify checks every invariant of the type's comment; nil if all hold. O(n).
+// Verify checks every invariant in the type's comment and returns nil if all hold.
+// O(n).
 func (t *SingleTree) Verify() error {
 	if t.nodes == nil && t.size == 0 && t.free == 0 {
 		return nil
