@@ -1,7 +1,7 @@
 // Package heap is the engine of a growing allocator: chunks of memory, a
-// placement in each, and in front of them slots for small blocks that a
+// placement in each, and in front of them slots for small blocks, which a
 // processor takes and gives back without a lock and without an atomic
-// instruction. Package gomem is its face.
+// instruction. Package gomem is its public face.
 //
 // # Layers
 //
@@ -27,8 +27,9 @@
 //	  | then grow, one goroutine at a time                    grow.go
 //	backing.Source, one mapping for each chunk
 //
-// A free goes by the address. Its middle bits are enough to guess the span that
-// takes it, if one does (spanmap.go); otherwise a hash table finds the chunk (chunk.go). Then:
+// A free starts from the address. Its middle bits are enough to guess the span it
+// belongs to, if any (spanmap.go); otherwise a hash table finds the chunk
+// (chunk.go). The rest depends on what is freed:
 //
 //	whole slot, own span        onto the span's list; nothing is atomic
 //	whole slot, another's span  live -> queued by compare-and-swap, a bit in the
@@ -41,21 +42,22 @@
 //	                            is cut again
 //	block of a chunk, or part   under mu, by the placement
 //
-// What is watched block by block, in debug mode (debug.go) or by the sampled
-// guard (sample.go), is kept by package guard and takes the slow paths. A heap in
+// Blocks that are watched one by one, in debug mode (debug.go) or by the sampled
+// guard (sample.go), are kept by package guard and take the slow paths. A heap in
 // debug mode or with a recorder (record.go) has no spans.
 //
 // # Who may touch what
 //
 //   - A shard and the plain fields of its spans: the goroutine that is pinned to
-//     the shard's P or in a section on it (section_runtime.go), or whoever holds
-//     mu while the heap is paused. To pause it, an empty set of shards is
-//     published and a barrier waits for those who still use the old one.
-//   - Records, bitmaps and the stack of a span: everybody, as span.go says.
-//   - All else in a Heap: the holder of mu, for which nobody waits while pinned.
-//     It lets go of mu while the source maps or unmaps. Who grows the heap holds
-//     growing besides, so that there is one at a time; and the user's function is
-//     called after mu is released.
+//     the shard's P or in a section on it (section_runtime.go), or the holder of
+//     mu while the heap is paused. To pause the heap, an empty set of shards is
+//     published and a barrier waits for goroutines that still use the old one.
+//   - Records, bitmaps and the stack of a span: every goroutine, by the rules in
+//     span.go.
+//   - Everything else in a Heap: the holder of mu. No goroutine waits for mu
+//     while pinned. mu is released while the source maps or unmaps, and before
+//     the user's function is called. A goroutine that grows the heap also holds
+//     growing, so that only one does at a time.
 //
 // # Invariants
 //
@@ -65,17 +67,17 @@
 //     maxima holds what fits into each chunk, except for the last one used
 //   - mapped is the sum of the mappings, and nempty counts the chunks in which
 //     nothing is placed
-//   - a span lies in one chunk, at a multiple of 16 KiB, and has one owner, whose
-//     current span it is, or in whose list if it has free slots; empty
-//     spans are at the end of the list, and idle counts their units; a guest's
-//     current span is its own or that of its host
-//   - of the slots carved so far, those whose record says free are exactly those
-//     on the span's list; a queued slot has its bit set, and its span is on a stack
-//   - of a block freed in parts the bytes that are not gone are counted, one at
-//     least; no record stays busy
-//   - the blocks of a strip lie between its start and where the next one is cut,
-//     in order, none over another, and its bitmap has where they begin; an empty
-//     strip starts over
+//   - a span lies in one chunk, at a multiple of 16 KiB, and has one owner; if it
+//     has free slots it is the owner's current span of its class or in the
+//     owner's list; empty spans are at the end of the list, and idle counts their
+//     units; the current span of a guest is its own or that of its host
+//   - of the slots carved so far, exactly those whose record says free are on the
+//     span's free list; a queued slot has its bit set, and its span is on a stack
+//   - the record of a block freed in parts counts its remaining bytes, at least
+//     one; no record stays busy
+//   - the blocks of a strip lie between its start and the place where the next
+//     one is cut, in order and without overlap, and its bitmap says where they
+//     begin; an empty strip starts over
 //
 // # Accounting
 //
@@ -84,14 +86,14 @@
 //	chunk   free bytes of the placement + bytes of spans + bytes of blocks == size
 //	heap    Malloced - Freed == live bytes of slots + live bytes of blocks
 //
-// The bytes are those that were requested. What rounding takes is free for the
-// placement and counted in Backing alone.
+// Bytes of blocks and live bytes are those that were requested. Bytes lost to
+// rounding are free for the placement and counted only in Backing.
 //
 // # Assumptions about the runtime
 //
-// DESIGN.md numbers them; here they are 1 (pinning), 2 (the barrier), 3 (counters
-// read by others), 5 (the Go heap does not move), 11 (sections) and 12 (where the
-// P is). The portable form in pin_portable.go needs only 5: under the race
-// detector, with the tag gomem_portable and on 32-bit systems a shard has a mutex,
-// and a free locks the shard that owns the span.
+// DESIGN.md numbers them; this package uses 1 (pinning), 2 (the barrier), 3
+// (counters read by others), 5 (the Go heap does not move), 11 (sections) and 12
+// (where the P is). The portable form in pin_portable.go needs only 5: under the
+// race detector, with the tag gomem_portable and on 32-bit systems a shard has a
+// mutex, and a free locks the shard that owns the span.
 package heap

@@ -7,8 +7,8 @@ import (
 	"unsafe"
 )
 
-// freeForeign is Free for what starts in a span that the P's shard does not own, if
-// it does: exhausted stands for none. A whole slot takes a section.
+// freeForeign is Free for a b that starts in a span that the P's shard does not
+// own, or in none: then sp is exhausted. A whole slot takes a section.
 //
 //go:nosplit
 //go:noinline
@@ -41,9 +41,10 @@ func (h *Heap) freeForeign(sp *span, b []byte) bool {
 	return true
 }
 
-// freeOther is Free for parts and strips. sp is where b probably starts. What is
-// done for each frame of a read takes a section, in an own span: a part of a block,
-// but for the first and the last, and of a block of a strip the tail and the whole.
+// freeOther is Free for parts and strips. sp is the span in which b probably
+// starts. Frees that happen for each frame of a read take a section, if the shard
+// owns the span: those of a part of a block, except the first and the last part,
+// and in a strip also those of a tail or a whole block.
 //
 //go:nosplit
 //go:noinline
@@ -105,7 +106,7 @@ func (h *Heap) freeOther(sp *span, b []byte) bool {
 	return true
 }
 
-// freeSlow is freeOther for all else.
+// freeSlow is freeOther for all other cases.
 func (h *Heap) freeSlow(sp *span, b []byte) bool {
 	if len(b) == 0 {
 		return true
@@ -161,7 +162,7 @@ func (h *Heap) freeSlow(sp *span, b []byte) bool {
 	return h.reported(h.freeBlock(b))
 }
 
-// freeLarge is Free for what probably starts where no span is.
+// freeLarge is Free for a b that probably starts outside all spans.
 func (h *Heap) freeLarge(b []byte) bool {
 	if !h.cfg.Spans || len(b) == 0 {
 		return h.reported(h.tryFree(b))
@@ -172,7 +173,7 @@ func (h *Heap) freeLarge(b []byte) bool {
 	return h.reported(h.freeBlock(b)) // neither watched nor recorded, as there are spans
 }
 
-// reported tells the policy of a refused free.
+// reported calls the function for misuse if a free was refused.
 func (h *Heap) reported(err error) bool {
 	if err != nil && h.cfg.Misuse != nil {
 		h.cfg.Misuse(err)
@@ -212,8 +213,8 @@ const (
 	freeRefused                // it is not all in use
 )
 
-// free frees n bytes at off of sp, which s owns if local is set, and takes the
-// account.
+// free frees n bytes at off of sp, which s owns if local is set, and counts
+// them.
 func (s *shard) free(sp *span, off, n uint32, local bool) freeEnd {
 	i, within, r := sp.block(off, local)
 	state, size := r&stateMask, lengthOf(r)

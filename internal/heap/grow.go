@@ -16,8 +16,9 @@ const (
 	ownChunk  = maxSpan + 1 // a block of this size gets a chunk of its own if none has room; a span never does
 )
 
-// takeGrown is take where there is no room: it makes some. One goroutine does at
-// a time, so others that find no room meanwhile do not all map a chunk. Under mu.
+// takeGrown is take if there is no room: it makes room. Only one goroutine grows
+// the heap at a time, so that others that find no room meanwhile do not all map a
+// chunk. Under mu.
 func (h *Heap) takeGrown(n, align int) (c *chunk, off int, err error) {
 	if !h.growing.TryLock() {
 		h.mu.Unlock()
@@ -59,8 +60,8 @@ func (h *Heap) takeGrown(n, align int) (c *chunk, off int, err error) {
 	return c, off, nil
 }
 
-// takeAgain is takeMapped after mu was let go of: others may have freed, grown or
-// closed the heap.
+// takeAgain is takeMapped after mu was released: others may have freed memory, or
+// grown or closed the heap.
 func (h *Heap) takeAgain(n, align int) (c *chunk, off int, err error) {
 	if h.closed {
 		return nil, 0, ErrClosed
@@ -70,7 +71,7 @@ func (h *Heap) takeAgain(n, align int) (c *chunk, off int, err error) {
 }
 
 // grow maps one more chunk with room for a block of n bytes at a multiple of
-// align. Under growing and mu, which it lets go of while the source maps.
+// align. Under growing and mu; it releases mu while the source maps.
 func (h *Heap) grow(n, align int) error {
 	if n > math.MaxInt-math.MaxInt/16-pageSize {
 		return fmt.Errorf("%w: %d bytes", ErrOutOfMemory, n)
@@ -119,10 +120,10 @@ func (h *Heap) grow(n, align int) error {
 	return nil
 }
 
-// notePeak follows a change of mapped or guards. Under mu.
+// notePeak updates peak after a change of mapped or guards. Under mu.
 func (h *Heap) notePeak() { h.peak = max(h.peak, h.mapped+h.guards) }
 
-// room is how many bytes may be mapped yet. Under mu.
+// room is how many more bytes may be mapped. Under mu.
 func (h *Heap) room() int {
 	if h.cfg.MaxBytes <= 0 {
 		return math.MaxInt
@@ -130,8 +131,9 @@ func (h *Heap) room() int {
 	return h.cfg.MaxBytes - h.mapped - h.guards - h.leave - h.coming
 }
 
-// mapFor has the source map size bytes, and lets go of mu meanwhile: it may take
-// as long as the system likes. The bytes count towards the limit already.
+// mapFor makes the source map size bytes. It releases mu meanwhile, since the
+// system may take any amount of time. The bytes count towards the limit from the
+// start.
 func (h *Heap) mapFor(size int) (mem []byte, err error) {
 	returned := false
 	h.coming = size
@@ -148,8 +150,9 @@ func (h *Heap) mapFor(size int) (mem []byte, err error) {
 	return mem, err
 }
 
-// nextChunk is the size of the next chunk: the configured one first, then
-// three times what there is until 512 KiB, then a sixteenth of it.
+// nextChunk is the size of the next chunk: first the configured one, then
+// three times the mapped bytes until those are 512 KiB, then a sixteenth of
+// them.
 func (h *Heap) nextChunk() int {
 	if h.mapped == 0 {
 		return (max(h.cfg.Size, 1) + chunkUnit - 1) &^ (chunkUnit - 1)
@@ -160,9 +163,10 @@ func (h *Heap) nextChunk() int {
 	return min(max(h.mapped/16&^(pageSize-1), minChunk), maxChunk)
 }
 
-// freeIndex is where in chunks the next one goes: the first place, but the last
-// for the own chunk of a large block. The first chunk with room serves, so
-// small blocks stay out of those until there is no other.
+// freeIndex is where in chunks the next one goes: the first free place, but the
+// last one if the chunk is mapped for a single large block. The first chunk
+// with room serves, so small blocks stay out of those chunks until there is no
+// other.
 func (h *Heap) freeIndex(own bool) int {
 	if h.nchunks == len(h.chunks) {
 		return h.nchunks // not found by a walk: there may be many
@@ -179,8 +183,8 @@ func (h *Heap) freeIndex(own bool) int {
 	return len(h.chunks)
 }
 
-// addChunk makes mem, which was mapped for a block of n bytes, a chunk. It begins
-// where spans can, if that leaves enough. Under mu.
+// addChunk makes mem, which was mapped for a block of n bytes, a chunk. The chunk
+// begins at a place where spans can begin, if that leaves enough. Under mu.
 func (h *Heap) addChunk(mem []byte, n int) {
 	c := &chunk{raw: mem, mem: mem, idle: true}
 	if skip := int(-c.addr() & (spanUnit - 1)); h.cfg.Spans && len(mem) >= max(2*spanUnit, skip+n) {

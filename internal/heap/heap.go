@@ -16,7 +16,7 @@ import (
 type Config struct {
 	Size     int            // bytes of the first chunk, mapped at the first use
 	MaxBytes int            // bound on mapped bytes; 0: none
-	MaxChunk int            // most bytes that a placement can have, 1 MiB at least; 0: any
+	MaxChunk int            // most bytes that a placement can manage, at least 1 MiB; 0: no limit
 	Source   backing.Source // of the chunks
 
 	// Placement makes the placement of a chunk of size bytes.
@@ -48,7 +48,7 @@ type Heap struct {
 
 	cfg     Config
 	ticking atomic.Bool   // a tick is on its way; changed only under mu
-	refused atomic.Uint64 // frees that were not frees
+	refused atomic.Uint64 // frees that were refused
 	damaged atomic.Uint64 // damage that guards found
 
 	sampled   atomic.Uint64 // blocks that went to a slot with guard pages
@@ -139,7 +139,7 @@ func (h *Heap) Malloc(n int) []byte {
 	return h.mallocAny(n)
 }
 
-// mallocAny is TryMalloc for those who do not ask for the reason.
+// mallocAny is TryMalloc without the reason.
 func (h *Heap) mallocAny(n int) []byte {
 	if n > maxSlot && n <= math.MaxInt-1<<30 && h != nil && h.cfg.Spans && h.sampler == nil {
 		// Neither watched nor recorded, as there are spans: five calls less.
@@ -188,7 +188,7 @@ func (h *Heap) watchedMalloc(n int) ([]byte, error) {
 	return h.malloc(n)
 }
 
-// makeBytes is make for a length that may be beyond what there can be.
+// makeBytes is make for a length that may be impossible.
 func makeBytes(n int) (b []byte, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -205,7 +205,7 @@ func (h *Heap) malloc(n int) ([]byte, error) {
 	return h.mallocSlot(n, class(n))
 }
 
-// mallocSlot takes a slot, or places the block where slots are not worth it.
+// mallocSlot takes a slot, or places the block if slots are not worthwhile.
 func (h *Heap) mallocSlot(n, c int) ([]byte, error) {
 	s := h.pin()
 	h.note(s)
@@ -254,7 +254,7 @@ func (s *shard) takeFor(n, c int) []byte {
 }
 
 // Free gives back b, a block or any part of one, and returns true. It returns
-// false, and nothing has changed, if b is not live memory of this heap.
+// false and changes nothing if b is not live memory of this heap.
 //
 //go:nosplit
 //go:noinline
@@ -298,8 +298,8 @@ func (h *Heap) Free(b []byte) bool {
 	return h.freeOther(sp, b)
 }
 
-// filed ends a free that made the first free slot of a span or freed its last
-// live one: both move it within the shard's lists.
+// filed ends a free that gave a span its first free slot or freed its last
+// live one: both move the span within the shard's lists.
 func (h *Heap) filed(s *shard, sp *span) bool {
 	s.file(sp)
 	full := s.idle > idleLimit
@@ -311,7 +311,7 @@ func (h *Heap) filed(s *shard, sp *span) bool {
 	return true
 }
 
-// spanAt returns the span that takes the bytes around addr, or nil.
+// spanAt returns the span that contains addr, or nil.
 func (h *Heap) spanAt(addr uintptr) *span {
 	if place := h.spans.Load().place(addr); place != nil {
 		return place.Load()
@@ -319,8 +319,9 @@ func (h *Heap) spanAt(addr uintptr) *span {
 	return nil
 }
 
-// Borrow returns n bytes that are free now and stay so until the next
-// allocation from the heap by anyone; nothing is taken. nil as Malloc.
+// Borrow returns n bytes that are free now and stay free until the next
+// allocation from the heap by anyone; it takes nothing. It returns nil in the
+// same cases as Malloc.
 //
 //go:nosplit
 //go:noinline
@@ -340,8 +341,8 @@ func (h *Heap) Borrow(n int) []byte {
 	return h.borrowSlow(n)
 }
 
-// borrowSlow lends what no current span has: from a chunk. So that the next
-// small borrow is a fast one it also takes a slot and frees it.
+// borrowSlow lends bytes of a chunk, if no current span has them. It also
+// takes a slot and frees it, so that the next small borrow is a fast one.
 func (h *Heap) borrowSlow(n int) []byte {
 	switch {
 	case n <= 0 || n > math.MaxInt-1<<30 || h == nil:

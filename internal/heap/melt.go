@@ -5,21 +5,22 @@ import (
 	"sync/atomic"
 )
 
-// Spans above maxSmall. A slot is given back as a whole, and what is freed of
-// it before is free for nobody else. For small slots that is a bounded loss; for
-// larger ones it would not be, and trimming a block after a short read is what
-// they are for. So the span of a block that is freed in part melts: its slots
-// become blocks of the chunk, where any part is free for any request.
+// Spans above maxSmall. A slot is given back as a whole: parts of it that are
+// freed earlier cannot be used by others. For small slots that loss is bounded;
+// for larger ones it would be too much, since such blocks are typically trimmed
+// after a short read. So if a part of a block is freed, its span melts: the
+// slots become blocks of the chunk, where any part that is free serves any
+// request.
 //
-// The next blocks of the class are cut from a strip (strip.go). Those that are too
-// long for one are placed one by one for a while.
+// The next blocks of the class are cut from a strip (strip.go). Blocks that are
+// too long for a strip are placed one by one for a while.
 
 // meltWait is how many blocks of a class are placed after a span of it melted.
 const meltWait = 4096
 
 // firstWait is how many blocks of class c are placed before its first span: one for
-// each 128 bytes of that. Those may be all there are, and in a heap of a few MiB
-// a span for each class would be half of it.
+// each 128 bytes of the span. There may never be more blocks of the class, and in a
+// heap of a few MiB one span for each class would be half of it.
 func firstWait(c int) int { return halfBytes[c] / 128 }
 
 // direct says whether the next block of class c is to be placed by itself
@@ -32,9 +33,9 @@ func (h *Heap) direct(c int) bool {
 	return true
 }
 
-// melt makes what is live in sp, a span of slots above maxSmall, blocks of its
-// chunk and frees what is between them: a part of one is to be freed. It does
-// nothing if the span is no span any more.
+// melt turns the live slots of sp, a span of slots above maxSmall, into blocks
+// of its chunk and frees the bytes between them, because a part of a slot is
+// to be freed. It does nothing if sp has melted already.
 func (h *Heap) melt(sp *span) {
 	h.mu.Lock()
 	if h.set.Load() != nil && sp.owner.Load() != nil {
@@ -68,10 +69,10 @@ func (h *Heap) meltSpan(sp *span) {
 	h.dissolve(sp)
 }
 
-// freeze makes sp no span any more: what is live in it is gone. Whoever still
-// comes for it by way of the span looks again. The span itself is garbage when
-// they have. What is queued in it is free already. Under mu, pinned to the owner's
-// P or with the heap paused; dissolve has to follow, under the same mu.
+// freeze ends sp as a span: it marks its live blocks as gone. A goroutine that
+// still reaches them through the span sees that and looks again; after that the
+// span itself is garbage. Queued slots are free already. Under mu, pinned to the
+// owner's P or with the heap paused; dissolve has to follow without releasing mu.
 func (h *Heap) freeze(owner *shard, sp *span) {
 	owner.unlink(sp)
 	for i := range sp.recs[:sp.carved] {
@@ -82,8 +83,8 @@ func (h *Heap) freeze(owner *shard, sp *span) {
 	h.removeSpan(sp)
 }
 
-// makeGone makes a record of what is live one of what is gone; false if somebody
-// else is at it.
+// makeGone changes the record of a live block to gone; false if another
+// goroutine is changing it.
 func makeGone(rec *uint32) bool {
 	r := atomic.LoadUint32(rec)
 	switch r & stateMask {
@@ -97,8 +98,8 @@ func makeGone(rec *uint32) bool {
 
 func isGone(r uint32) bool { return r&stateMask == stateGone || r&stateMask == stateGoneParts }
 
-// dissolve makes what is gone of frozen spans, linked through next, blocks of
-// the chunk and frees the rest. Under mu.
+// dissolve turns the gone blocks of frozen spans, linked through next, into
+// blocks of the chunk and frees the rest. Under mu.
 func (h *Heap) dissolve(sp *span) {
 	for ; sp != nil; sp = sp.next {
 		c, end := sp.chunk, sp.off // of what was dealt with

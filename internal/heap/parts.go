@@ -8,19 +8,20 @@ import (
 )
 
 // A slot of up to maxSmall bytes and a block of a strip may be freed in parts, in
-// any order and by different goroutines at once: the frames of a read. What is
-// freed is free for nobody else until the last byte is, or the strip melts.
+// any order and by different goroutines at once: the parts are the frames of a
+// read. Freed parts cannot be used by others until the last byte is freed, or the
+// strip melts.
 //
 //	live or cut  ---->  busy  ---->  in parts  ---->  busy  ---->  ...  ---->  free or queued
 //	            by CAS       by CAS           by CAS              the last part
 //
-// Who frees a part makes the record busy and looks at nothing else meanwhile. The
-// bytes that are gone are known exactly. Busy lasts for a few instructions of one that
-// is pinned or in a section, so whoever meets it looks again.
+// A goroutine that frees a part makes the record busy and does nothing else meanwhile.
+// The bytes that are gone are known exactly. Busy lasts for only a few instructions of
+// a goroutine that is pinned or in a section, so others that meet it just look again.
 
-// parts says which bytes of a span's blocks are gone while others are in use. A
-// word has a bit for each of 64 bytes. What is behind the end of a block in its last
-// word is gone, too, so that the record need not hold the length:
+// parts says which bytes of a span's blocks are gone while others are in use. A word
+// has a bit for each of 64 bytes. Bytes behind the end of a block in its last word
+// count as gone, too, so that the record need not hold the length:
 //
 //	bit 27   25                   16 15                                        0
 //	       | words of the block less 1 | bytes in use                            |
@@ -36,8 +37,8 @@ const (
 	leftMask   = 1<<wordsShift - 1
 )
 
-// lengthOf is the length of the live block of which r is the record; if it is in
-// parts, up to the end of its last word.
+// lengthOf is the length of the live block whose record is r; if it is in parts,
+// up to the end of its last word.
 func lengthOf(r uint32) uint32 {
 	if state := r & stateMask; state == stateParts || state == stateGoneParts {
 		return (r&^stateMask>>wordsShift + 1) * 64
@@ -56,8 +57,8 @@ func (h *Heap) wantParts(sp *span) {
 	h.mu.Unlock()
 }
 
-// freePart frees n bytes, within bytes into block i, of which the record is r, and
-// takes the account. If nothing is left it returns freedOwn, and the record stays
+// freePart frees n bytes, within bytes into block i, whose record is r, and counts
+// them. If nothing is left of the block it returns freedOwn, and the record stays
 // busy until the caller frees the block.
 func (s *shard) freePart(sp *span, i, r, within, n uint32, local bool) freeEnd {
 	p, busy := sp.parts.Load(), r&^stateMask|stateBusy
@@ -91,7 +92,7 @@ func (s *shard) freePart(sp *span, i, r, within, n uint32, local bool) freeEnd {
 	return end
 }
 
-// open prepares for frees of parts of block i, of size bytes, and returns its record.
+// open prepares block i, of size bytes, for frees of parts, and returns its record.
 func (p *parts) open(i, size uint32, local bool) uint32 {
 	words := granules(size)
 	gone := p.gone[i*p.stride:][:words]
@@ -142,7 +143,7 @@ func setAll(words []uint64, from, to uint32) {
 	}
 }
 
-// runs yields where bytes of block i, of size bytes, are gone.
+// runs yields the runs of bytes of block i, of size bytes, that are gone.
 func (p *parts) runs(i uint32, size int) iter.Seq2[int, int] {
 	return func(yield func(from, to int) bool) {
 		for from := p.next(i, 0, size, 0); from < size; {
@@ -155,8 +156,9 @@ func (p *parts) runs(i uint32, size int) iter.Seq2[int, int] {
 	}
 }
 
-// next returns where the first byte of block i is, from at on, that is gone, or in
-// use if flip has all bits; size if none is before that.
+// next returns the place of the first byte of block i, from at on, that is gone
+// (that is in use, if flip has all bits set), or size if there is none before
+// that.
 func (p *parts) next(i uint32, at, size int, flip uint64) int {
 	words := p.gone[i*p.stride:]
 	for at < size {
@@ -168,7 +170,7 @@ func (p *parts) next(i uint32, at, size int, flip uint64) int {
 	return size
 }
 
-// verifyParts checks what is known of block i if that is in parts.
+// verifyParts checks the record and the bits of block i if it is in parts.
 func (sp *span) verifyParts(i uint32) error {
 	r := sp.recs[i]
 	switch r & stateMask {

@@ -49,21 +49,22 @@ func (h *Heap) placeBlock(n, align int) ([]byte, error) {
 	return c.mem[off : off+n : off+n], nil
 }
 
-// fewBytes is what a heap has mapped as long as one chunk more is much of it: until then
-// half spans fill what is left between others, and blocks go to the first chunk in which
-// there is room again, not to the last one used.
+// fewBytes is the mapped size up to which one more chunk would be a large part of the
+// heap: below it half spans fill the gaps between others, and blocks go to the first
+// chunk that has room again instead of the last one used.
 const fewBytes = 16 << 20
 
 const (
-	// maxGrown is the largest span that the heap grows for, in bytes: where there is no
-	// room for a larger one there often is for the block alone.
+	// maxGrown is the largest span that the heap grows for, in bytes: if there is no
+	// room for a larger span, there often is for the block alone.
 	maxGrown = 64 << 10
 	// aloneWait is how many blocks are then placed one by one.
 	aloneWait = 8
 )
 
-// placeSpan takes a span of the class, a half one while there is little of the
-// class, and in a heap of few bytes where no other finds room. Under mu.
+// placeSpan takes a span of the class. It takes a half span while the class
+// has few bytes, and also if a heap below fewBytes has no room for a whole
+// one. Under mu.
 func (h *Heap) placeSpan(class int) *span {
 	bytes, half := spanBytes[class], halfBytes[class]
 	if h.spanned[class] < bytes {
@@ -93,8 +94,8 @@ func (h *Heap) placeSpan(class int) *span {
 	return sp
 }
 
-// spares is the list of the spans of a class, of so many bytes, that are placed
-// nowhere. Under mu.
+// spares is the list of the spans of a class and of this many bytes that are
+// not placed anywhere. Under mu.
 func (h *Heap) spares(class, bytes int) **span {
 	if class != stripClass && bytes < spanBytes[class] {
 		class += kinds
@@ -133,7 +134,7 @@ func (h *Heap) enterSpan(sp *span, c *chunk, off int) {
 	h.spanned[sp.class] += sp.bytes()
 }
 
-// removeSpan has nobody find sp any more. Under mu.
+// removeSpan makes sure that nobody finds sp any more. Under mu.
 func (h *Heap) removeSpan(sp *span) {
 	for i := range sp.units() {
 		at := uintptr(sp.base) + uintptr(i*spanUnit)
@@ -160,9 +161,9 @@ func (h *Heap) dropSpans(sp *span) {
 	}
 }
 
-// take finds room for n bytes at a multiple of align, first in what is mapped,
-// then in what the shards hold without need, then by growing. Under mu, which it
-// lets go of while it grows.
+// take finds room for n bytes at a multiple of align: first in mapped chunks,
+// then in spans that the shards do not need, then by growing. Under mu, which it
+// releases while it grows.
 func (h *Heap) take(n, align int) (c *chunk, off int, err error) {
 	if h.closed {
 		return nil, 0, ErrClosed
@@ -236,7 +237,7 @@ func (h *Heap) takeFrom(c *chunk, n, align int) (off int) {
 	return off
 }
 
-// giveBack returns [off, off+n) of c, which the caller took whole. Under mu.
+// giveBack frees [off, off+n) of c, which the caller took as a whole. Under mu.
 func (h *Heap) giveBack(c *chunk, off, n int) {
 	if err := c.place.Free(off, n); err != nil {
 		panic(fmt.Sprintf("gomem: internal error: freeing %d bytes at %d: %v", n, off, err))

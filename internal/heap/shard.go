@@ -7,21 +7,22 @@ import (
 )
 
 // shard is the part of a heap that one P allocates from: for each class a
-// current span and the others with free slots. Only a goroutine that is pinned
-// to the P or in a section on it touches it, or the holder of Heap.mu while the
-// heap is paused.
+// current span and the other spans with free slots. It is only touched by a
+// goroutine that is pinned to the P or in a section on it, or by the holder of
+// Heap.mu while the heap is paused.
 type shard struct {
 	//lint:ignore U1000 only the portable form locks
 	shardLock
 
 	// Bytes requested and given back through this shard, and frees that lost to
-	// a free of the same slot at the same time. Read by others, who may see a
-	// value a few operations old; in front, where 32-bit systems align them.
+	// a free of the same slot at the same time. Others read them too, and may
+	// see values that are a few operations old. They come first, where 32-bit
+	// systems align them.
 	malloced, freed, raced uint64
 
-	// The P, by which a section that was given a hint knows that it is right; nil as
-	// long as sections are to find no shard, and front those of Malloc. home is the P
-	// in any case, nil before settle. Changed under mu.
+	// p is the P, by which a section that was given a hint knows that the hint is
+	// right; nil as long as sections are to find no shard. front is the same for the
+	// sections of Malloc. home is always the P; nil before settle. Changed under mu.
 	p, front, home unsafe.Pointer
 
 	// The current spans by class, that of the host for a guest that has none of its own.
@@ -32,25 +33,27 @@ type shard struct {
 	unsampled int64  // blocks that count for the sampled guard, which does not know them yet
 	seen      uint64 // malloced at the last reclaim: unchanged means quiet
 
-	// Of each class above maxSmall, how many blocks more than one may be cut from
-	// strips; cutWait again after each of which a part was freed. 1: none was, 0:
-	// the class is not cut. 32 so that the index needs no bounds check.
+	// For each class above maxSmall, one more than the number of blocks that may
+	// still be cut from strips; each block of which a part is freed sets it to
+	// cutWait again. 1: none was for so long; 0: the class is not cut. 32 so that
+	// the index needs no bounds check.
 	cuts [32]uint32
 	lost uint32 // trims of late that were not of the block cut last, as noteTrim weighs them
 
-	// The class of the last Borrow plus 1, and malloced then. While that is
-	// unchanged the current span of the class must stay where it is.
+	// The class of the last Borrow plus 1, and the value of malloced then.
+	// While malloced is unchanged the current span of the class must stay
+	// where it is.
 	lent   int
 	lentAt uint64
 
-	// remote is the stack of spans with slots that were freed elsewhere; others
-	// push, the owner takes all.
+	// remote is the stack of spans with slots that were freed by other shards:
+	// those push, the owner takes all.
 	_      [64]byte
 	remote atomic.Pointer[span]
 }
 
-// shardSet is the shards of a heap. It does not change: where a P gets a shard a new
-// set takes its place.
+// shardSet is the shards of a heap. It never changes: when a P gets a shard, a new
+// set replaces it.
 type shardSet struct {
 	byID []*shard // of the Ps; noShard where there is none
 }
@@ -68,7 +71,7 @@ func newShardSet(n int) *shardSet {
 // it owns no span.
 var noShard = newShard()
 
-// noShards is the set of a heap that is not shared out, or paused.
+// noShards is the set of a heap that is not shared out, or is paused.
 var noShards = newShardSet(0)
 
 // published is the set that pin looks into. A typed atomic pointer would make
@@ -92,7 +95,8 @@ func (h *Heap) publish(set *shardSet) {
 	}
 }
 
-// show says whether sections find s by a hint, and those of Malloc. Under mu.
+// show sets whether sections find s by a hint: all for sections in general, front
+// for those of Malloc. Under mu.
 func (s *shard) show(all, front bool) {
 	p, f := s.home, s.home
 	if !all {
@@ -125,9 +129,9 @@ func newShard() *shard {
 	return s
 }
 
-// refill gives class c a current span with a free slot, from what the shard
-// has; false if it has none. A guest that would take the slots which a busy host frees
-// is to get a span of its own.
+// refill gives class c a current span with a free slot, from the shard's own
+// spans; false if none has one. It is also false for a guest that would take slots
+// which a busy host has freed: that is to get a span of its own.
 func (s *shard) refill(c int) bool {
 	if s.remote.Load() != nil {
 		s.drain()
@@ -217,14 +221,15 @@ func (s *shard) swap(c int, old, sp *span) {
 	}
 }
 
-// adopt makes a fresh span the shard's own and the current one of its class.
+// adopt makes the shard the owner of a fresh span, and the span the current one of
+// its class.
 func (s *shard) adopt(sp *span) {
 	sp.owner.Store(s)
 	s.setCur(int(sp.class), sp)
 }
 
-// file enters a span that has free slots into its class's list, or moves it
-// to the end where it belongs after a change.
+// file enters a span that has free slots into the list of its class, or moves
+// it to the proper end of the list after a change.
 func (s *shard) file(sp *span) {
 	if sp.where == isCur {
 		return
@@ -245,7 +250,7 @@ func (s *shard) file(sp *span) {
 	}
 }
 
-// drain takes in what others freed in this shard's spans.
+// drain takes in the slots that other shards freed in this shard's spans.
 func (s *shard) drain() {
 	for sp := s.remote.Swap(nil); sp != nil; {
 		next := sp.remote
@@ -301,7 +306,7 @@ func (s *shard) announce(sp *span) {
 }
 
 // queue frees slot i in a span of another shard, for its owner to take in; false
-// if the record is not r. s counts what raced.
+// if the record is not r. s counts the races.
 func (s *shard) queue(sp *span, i, r uint32) bool {
 	if !atomic.CompareAndSwapUint32(&sp.recs[i], r, stateQueue) {
 		return false

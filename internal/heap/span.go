@@ -6,8 +6,8 @@ import (
 	"unsafe"
 )
 
-// A slot's record is one word out of line: four bits of state, then the length
-// that was requested or, in a free slot, the next free slot.
+// A slot's record is one word, kept outside the slot: four bits of state, then
+// the requested length or, for a free slot, the next free slot.
 //
 //	free    next free slot of the span, or noSlot
 //	live    requested bytes: what a whole free must name
@@ -17,16 +17,17 @@ import (
 //	parts   some of its bytes are freed: span.parts has which, the record how many are not
 //	busy    as parts or before: somebody frees a part at this moment
 //
-// The owner reads the records of its spans plainly, and writes those of whole
-// blocks that it takes or frees. Everything else, also an owner's free of a part
-// or a tail, is a compare-and-swap, which decides between two that free the same
-// bytes at once. The owner's plain store may override another mark only when the
-// program frees a slot twice at the same moment: the owner then finds a queued bit
-// without a queued record, and counts it.
+// The owner reads the records of its spans plainly, and stores plainly those of
+// whole blocks that it takes or frees. Every other change, including an owner's
+// free of a part or a tail, is a compare-and-swap, which decides between two
+// goroutines that free the same bytes at once. The owner's plain store can
+// overwrite another goroutine's change only if the program frees a slot twice at
+// the same moment: the owner then finds a queued bit without a queued record, and
+// counts it.
 //
-// Only live has the top bit: without it the record of a live slot is its length,
-// and every other is negative as an int32, so that one comparison tells, also
-// with a length that no slot can have.
+// Only live has the top bit: with that bit flipped the record of a live slot is
+// its length, and every other record is negative as an int32, so that one
+// comparison tells them apart, even for a length that no slot can have.
 const (
 	stateMask      = 15 << 28
 	stateFree      = 0 << 28
@@ -48,7 +49,8 @@ const (
 )
 
 // span is a run of bytes in one chunk, cut into slots of one class and owned
-// by one shard. The accounting equation, for which Verify walks the records:
+// by one shard. The accounting equation, which Verify checks by walking the
+// records:
 //
 //	used + slots on the free list + (slots - carved) == slots
 type span struct {
@@ -114,16 +116,15 @@ func (sp *span) place(c *chunk, off int) {
 	sp.where = isFull
 }
 
-// slot returns the slot that holds the byte at off of the span and how far
-// into the slot it is. The slot may lie behind the last one, and if off is not within
+// slot returns the slot that holds the byte at off of the span, and how far into the
+// slot the byte is. The slot may lie behind the last one, and if off is not within
 // the span it may be any slot: then within is more than its size.
 func (sp *span) slot(off uintptr) (i, within uint) {
 	i = uint(uint64(off) * uint64(sp.magic) >> 35)
 	return i, uint(off) - i*uint(sp.size)
 }
 
-// whole is the state of a block that is live and was not freed in part, but for
-// tails.
+// whole is the state of a live block of which nothing but tails was freed.
 func (sp *span) whole() uint32 {
 	if sp.class == stripClass {
 		return stateCut
@@ -131,10 +132,11 @@ func (sp *span) whole() uint32 {
 	return stateLive
 }
 
-// block returns the slot that holds the byte at off, or the granule where the
-// block of a strip around that byte begins, how far into it the byte is, and its
-// record. If there is no block the record is not that of one, or in a strip of one
-// that ends before off. local says whether the caller is the owner.
+// block returns the slot that holds the byte at off or, in a strip, the granule
+// where the block around that byte begins, how far into it the byte is, and its
+// record. If there is no block there, the record is not that of a live block or,
+// in a strip, is that of a block that ends before off. local says whether the
+// caller is the owner.
 func (sp *span) block(off uint32, local bool) (i, within, r uint32) {
 	at, _ := sp.slot(uintptr(off))
 	if i = uint32(at); sp.class == stripClass {
@@ -151,8 +153,8 @@ func (sp *span) block(off uint32, local bool) (i, within, r uint32) {
 	return i, off - i*sp.size, atomic.LoadUint32(&sp.recs[i])
 }
 
-// trim shortens block i, of which the record is r, to n bytes; false if somebody
-// was quicker.
+// trim shortens block i, whose record is r, to n bytes; false if another
+// goroutine was quicker.
 func (sp *span) trim(i, r, n uint32, local bool) bool {
 	if !atomic.CompareAndSwapUint32(&sp.recs[i], r, r&stateMask|n) {
 		return false
@@ -169,14 +171,14 @@ func (sp *span) bytes() int { return int(sp.end) * chunkUnit }
 // units is the number of places in the span map that the span takes.
 func (sp *span) units() int { return sp.bytes() >> spanShift }
 
-// full says whether neither a free nor an uncarved slot is left. A strip never
-// is: its shard has to know it, so as to melt it.
+// full says whether neither a free nor an uncarved slot is left. A strip is
+// never full: it stays in its shard's list, so that the shard can melt it.
 func (sp *span) full() bool {
 	return sp.head == noSlot && int(sp.carved) == len(sp.recs) && sp.class != stripClass
 }
 
-// carve puts up to 64 never used slots on the free list, which must be empty;
-// false if none are left.
+// carve puts up to 64 slots that were never used on the free list, which must
+// be empty; false if none are left.
 func (sp *span) carve() bool {
 	from := sp.carved
 	to := min(from+64, uint32(len(sp.recs)))
@@ -202,7 +204,7 @@ func (sp *span) take(n int) []byte {
 	return (*[maxSlot]byte)(unsafe.Add(sp.base, i*sp.size))[:n:n]
 }
 
-// give puts slot i, of which the record is rec, back on the free list.
+// give puts slot i, whose record is rec, back on the free list.
 func (sp *span) give(rec *uint32, i uint32) {
 	*rec = sp.head
 	sp.head = i

@@ -8,8 +8,8 @@ import (
 	"github.com/gomem-go/gomem/offset"
 )
 
-// Stats are figures of a heap, in bytes unless said otherwise. Those of a heap that
-// is in use are read one after the other.
+// Stats are the figures of a heap, in bytes unless stated otherwise. While the heap
+// is in use they are read one after the other.
 type Stats struct {
 	Malloced    uint64 // requested since the start
 	Freed       uint64 // given back since the start
@@ -19,15 +19,15 @@ type Stats struct {
 	Chunks      int    // number of mappings
 	EmptyChunks int    // of them, without a block
 	Spans       int    // number of spans, runs of slots for small blocks
-	Refused     uint64 // number of frees that were no frees
+	Refused     uint64 // number of frees that were refused
 	Raced       uint64 // number of frees that lost to one of the same block at the same moment; Freed has their bytes twice
 	Sampled     uint64 // number of blocks that went to the sampled guard
 	Unguarded   uint64 // number of times that there was no mapping for guard pages
 	Damaged     uint64 // number of times that a guard found bytes written that nobody owned
 }
 
-// Stats returns the figures; other goroutines' last few operations may be
-// missing. None if h is nil. O(Ps).
+// Stats returns the figures, all zero if h is nil. The last few operations of
+// other goroutines may be missing. O(Ps).
 func (h *Heap) Stats() (s Stats) {
 	if h == nil {
 		return s

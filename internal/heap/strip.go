@@ -6,10 +6,10 @@ import (
 )
 
 // A strip is a span in which blocks of any length are cut one after the other, at
-// granules of the chunk's placement. It is for short reads: blocks of which the
-// end goes back at once. If that was the block cut last, the next one begins where
-// it ends now, so reads lie close together, and allocating, trimming and freeing
-// them takes neither a lock nor a pin.
+// granules of the chunk's placement. It is for short reads: blocks whose end is
+// freed at once. If that was the block cut last, the next one begins where it now
+// ends, so reads lie close together, and allocating, trimming and freeing them
+// takes neither a lock nor a pin.
 //
 //	granule   0     1     2     3     4     5     6     7     8 …
 //	         |  block A  |     |  block B |  not cut yet
@@ -18,24 +18,25 @@ import (
 //
 // In a strip a slot is a granule; the next block is cut at carved, up to end. The
 // record of a block is that of its first granule; all others say free. last is
-// where the block that was cut last starts, or carved if it was freed. What is
-// free before carved is free for nobody, until the strip is empty, and starts
-// over, or melts. The bitmap begins has the granules where blocks do, to look for
-// that of a part without walking over the records. The accounting equation:
+// where the block that was cut last starts, or carved if that block was freed.
+// Free bytes before carved cannot be used until the strip is empty, when it
+// starts over, or melts. The bitmap begins marks the granules where blocks begin,
+// so that the block of a part is found without walking over the records. The
+// accounting equation:
 //
 //	used == blocks, live or queued
 //
-// A block may also be freed in parts (parts.go). It is a block until its last byte
-// is freed.
+// A block may also be freed in parts (parts.go). It remains a block until its last
+// byte is freed.
 //
-// Where goroutines wait between allocating and trimming, others cut behind their
-// blocks, and the ends are lost. If that happens to one in eight the class is
-// placed one by one for a while.
+// If goroutines wait between allocating and trimming, others cut blocks behind
+// theirs, and the trimmed ends are lost. If that happens to one block in eight,
+// blocks of the class are placed one by one for a while.
 //
-// A shard cuts from one strip at a time. Those that have no room any more are in
-// its list of spans, and reads that are freed in turn empty them without a lock.
-// Before the heap grows those melt in which little is left of the most that they
-// held.
+// A shard cuts from one strip at a time. Strips without room are in its list of
+// spans, and become empty, without a lock, as their reads are freed in turn.
+// Before the heap grows, those melt that hold little compared with the most they
+// ever held.
 
 const (
 	minStrip  = maxSlot  // bytes
@@ -102,8 +103,9 @@ func (sp *span) begun(i uint32) (w uint32, set uint64) {
 	return w, set
 }
 
-// noteTrim takes note that a block of n bytes was trimmed, and whether it was the
-// one cut last: then more of its class are worth cutting, else the end is lost.
+// noteTrim notes that a block of n bytes was trimmed, and whether it was the one
+// cut last: if so, more blocks of its class are worth cutting, else the end is
+// lost.
 func (s *shard) noteTrim(n uint32, last bool) {
 	switch left := s.cutsOf(n); {
 	case *left == 0:
@@ -117,16 +119,16 @@ func (s *shard) noteTrim(n uint32, last bool) {
 	}
 }
 
-// noteParts takes note that a block of n bytes is freed in parts: more of its class
-// are worth cutting.
+// noteParts notes that a block of n bytes is freed in parts: more blocks of its
+// class are worth cutting.
 func (s *shard) noteParts(n uint32) {
 	if left := s.cutsOf(n); *left > 0 {
 		*left = cutWait
 	}
 }
 
-// cutsOf is how many blocks of the class of n bytes may be cut; none of the small
-// ones ever.
+// cutsOf is the counter of how many blocks of the class of n bytes may be cut;
+// small ones never are.
 func (s *shard) cutsOf(n uint32) *uint32 {
 	c := classOf[(n+slotAlign-1)/slotAlign]
 	if c < small {
@@ -135,8 +137,9 @@ func (s *shard) cutsOf(n uint32) *uint32 {
 	return &s.cuts[c-small]
 }
 
-// cut takes n bytes from the strip of the P's shard; nil if that does not cut
-// blocks of this length, or has no room, or if the block is to be sampled.
+// cut takes n bytes from the strip of the P's shard; nil if the shard does
+// not cut blocks of this length, if the strip has no room, or if the block is
+// to be sampled.
 //
 //go:nosplit
 //go:noinline
@@ -159,8 +162,8 @@ func (h *Heap) cut(n int) []byte {
 	return h.cutSlow(n)
 }
 
-// cutSlow is cut for the first block of a strip, and if the sampled guard may be
-// due.
+// cutSlow is cut for the first block of a strip, and for when the sampled guard
+// may be due.
 func (h *Heap) cutSlow(n int) []byte {
 	if g := h.sampler; g != nil && h.wants(n) {
 		return nil
@@ -184,8 +187,8 @@ func (s *shard) cut(sp *span, n, c int) []byte {
 	return sp.cut(n)
 }
 
-// nextStrip finds room for n bytes in what the shard has, a strip that is empty
-// or that others emptied; false if there is none.
+// nextStrip finds room for n bytes in the shard's own strips: in one that is
+// empty or that other shards' frees have emptied; false if there is none.
 func (s *shard) nextStrip(n int) bool {
 	if s.remote.Load() != nil {
 		s.drain()
@@ -204,8 +207,8 @@ func (s *shard) nextStrip(n int) bool {
 	return true
 }
 
-// placeCut is cut with a new strip if there is none with room, or with a block by
-// itself if there is no place for a strip. ok is false if blocks of class c are
+// placeCut is cut with a new strip if none has room, or else a block placed by
+// itself if there is no room for a strip. ok is false if blocks of class c are
 // not cut. Under mu.
 func (h *Heap) placeCut(n, c int) (b []byte, err error, ok bool) {
 	for {
@@ -246,9 +249,9 @@ func (h *Heap) placeCut(n, c int) (b []byte, err error, ok bool) {
 	}
 }
 
-// placeStrip takes a strip from what is mapped, nil if there is no place: what is
-// left between other blocks serves a single one, and does not make the heap
-// grow. Under mu.
+// placeStrip takes a strip from mapped chunks; nil if there is no room: then the
+// gaps between other blocks serve a single block, and the heap need not grow.
+// Under mu.
 func (h *Heap) placeStrip() *span {
 	if h.dry > 0 {
 		h.dry--
@@ -277,7 +280,7 @@ func (h *Heap) placeStrip() *span {
 	}
 }
 
-// meltDead melts those strips of the P's shard in which little is left, and says
+// meltDead melts the strips of the P's shard that are mostly dead, and says
 // whether there was one. Under mu.
 func (h *Heap) meltDead() bool {
 	s := h.pinLocked()
@@ -287,8 +290,8 @@ func (h *Heap) meltDead() bool {
 	return dead != nil
 }
 
-// freezeDead freezes the strips of s in which little is left and links them
-// through next, in front of dead. Under mu, pinned to s or with the heap paused.
+// freezeDead freezes the strips of s that are mostly dead and links them through
+// next, in front of dead. Under mu, pinned to s or with the heap paused.
 func (h *Heap) freezeDead(s *shard, dead *span) *span {
 	for sp := s.spans[stripClass].front; sp != nil && sp.used > 0; {
 		next := sp.next
@@ -301,8 +304,8 @@ func (h *Heap) freezeDead(s *shard, dead *span) *span {
 	return dead
 }
 
-// mostlyDead says whether little is left of the most that the strip held: few of
-// the blocks, or few of the bytes.
+// mostlyDead says whether the strip holds little of the most it ever held: few
+// of the blocks, or few of the bytes.
 func (sp *span) mostlyDead() bool {
 	if sp.used*deadPart <= sp.most {
 		return true
