@@ -4,7 +4,7 @@
 //	func TestServer(t *testing.T) {
 //		a := gomemtest.New(t)
 //		serve(a)
-//	} // fails if a block was not freed, or freed twice, or written outside of
+//	} // fails if a block was not freed, freed twice, or written out of bounds
 //
 // Each failure comes with the stack of the block's allocation.
 package gomemtest

@@ -14,10 +14,10 @@ import (
 
 // Debug turns on the watch over every block of a heap.
 type Debug struct {
-	Quarantine int  // bytes kept from reuse after they were freed; 0: 1 MiB, negative: none
+	Quarantine int  // bytes kept from reuse after their free; 0: 1 MiB, negative: none
 	GuardPages bool // each block ends at an inaccessible page, and becomes one when freed
-	StackDepth int  // frames that are kept of each stack; 0: 16, negative: none
-	Quiet      bool // live blocks at Close are no error
+	StackDepth int  // frames kept of each stack; 0: 16, negative: none
+	Quiet      bool // live blocks at Close are not an error
 }
 
 const (

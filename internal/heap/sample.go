@@ -13,10 +13,10 @@ import (
 
 // Sample puts a few blocks of a heap into slots between guard pages.
 type Sample struct {
-	Rate  int // one in so many blocks; 0: 5,000
+	Rate  int // one block in Rate is sampled; 0: 5,000
 	Slots int // at most 16, which is also what 0 means
-	// Interval is the least time between two samples; it bounds the cost. 0:
-	// 20 ms, negative: none.
+	// Interval is the least time between two samples, which bounds the cost.
+	// 0: 20 ms, negative: none.
 	Interval time.Duration
 }
 
@@ -31,13 +31,13 @@ const (
 	sampleDepth     = 16
 )
 
-// sampler is the sampled guard. Whether to sample is decided where a processor
-// has run out of slots of a class, not on the fast path. What is counted are the
-// slots that were used up, blocks that are placed one by one and, a batch at a
-// time, those that are cut from strips. Blocks that are freed and allocated again
-// before the slots are used up do not count. So that they have their chance, too,
-// each tick of the clock offers some to the guard: Malloc sees no shards until so
-// many have gone the slow way, and been counted one by one.
+// sampler is the sampled guard. Whether to sample is decided when a processor has
+// run out of slots of a class, not on the fast path. It counts the slots that
+// were used up, blocks that are placed one by one and, a batch at a time, those
+// that are cut from strips. Blocks that are freed and allocated again before the
+// slots are used up do not count. To give them a chance, too, each tick of the
+// clock offers some to the guard: Malloc sees no shards until offerBlocks have
+// taken the slow path and been counted one by one.
 //
 //	|wall|slot 0|wall|slot 1|wall| …
 type sampler struct {
