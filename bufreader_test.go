@@ -200,7 +200,15 @@ func TestOutOfMemory(t *testing.T) {
 func TestNothingIsLostWithoutMemory(t *testing.T) {
 	want := noise(1 << 16)
 	calls := map[string]func(b *BufReader) (int, error){
-		"Peek":       func(b *BufReader) (int, error) { _, err := b.Peek(700); return 0, err },
+		"Peek": func(b *BufReader) (int, error) {
+			there := b.Buffered()
+			p, err := b.Peek(700)
+			if there = max(there, b.Buffered()); err != nil && len(p) != 0 && len(p) != there {
+				return 0, fmt.Errorf("%d of %d bytes with %w", len(p), there, io.ErrShortBuffer)
+			}
+			return 0, err
+		},
+		"Next tight": func(b *BufReader) (int, error) { p, err := b.Next(128); return len(p), err },
 		"Next":       func(b *BufReader) (int, error) { p, err := b.Next(700); return len(p), err },
 		"Next short": func(b *BufReader) (int, error) { p, err := b.Next(90); return len(p), err },
 		"ReadBytes":  func(b *BufReader) (int, error) { m, err := b.ReadBytes(700); return m.Size, err },
@@ -251,7 +259,9 @@ func withoutMemory(t *testing.T, name string, want, sizes []byte, at, reads int,
 	if err != nil {
 		t.Fatal(err)
 	}
-	left = reads
+	if left = reads; left == 0 {
+		b.Allocator = NewScalableMemoryAllocator(0, WithMaxBytes(1)) // from the beginning
+	}
 	n, err := read(b)
 	if err != nil && !errors.Is(err, ErrLimit) && !errors.Is(err, ErrOverflow) {
 		t.Fatalf("%s: %v", name, err)

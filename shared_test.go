@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/gomem-go/gomem/internal/check"
 )
 
 // TestSharedRandomly keeps frames of all sizes, most of them far smaller than a
@@ -139,4 +141,115 @@ func TestCountOfReferences(t *testing.T) {
 	s.refs = 1
 	expectError(t, s.Release(), nil)
 	expectError(t, s.Retain(), ErrReleased)
+}
+
+// TestSharedWriteTo: a frame is written whole, by any holder, as often as it likes;
+// where the writer stops, the count is what it took and the error says why.
+func TestSharedWriteTo(t *testing.T) {
+	want := noise(600)
+	b := newTestReader(t, bytes.NewReader(want), 256)
+	for _, n := range []int{100, 500} { // in one block, and across
+		s, err := b.ReadShared(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		frame := want[:n]
+		want = want[n:]
+		var out bytes.Buffer
+		for range 2 {
+			out.Reset()
+			m, err := s.WriteTo(&out)
+			expectRead(t, "WriteTo", m, err, int64(n), nil)
+			expectRead(t, "the bytes", out.Bytes(), nil, frame, nil)
+		}
+		for stop := range n {
+			for _, c := range []struct {
+				count     int
+				err, want error
+				taken     int
+			}{
+				{0, errReset, errReset, stop},
+				{0, nil, io.ErrShortWrite, stop},
+				{-1 - stop, nil, ErrInvalidWrite, 0},
+				{1000, nil, ErrInvalidWrite, 0},
+			} {
+				left := stop
+				m, err := s.WriteTo(writerFunc(func(p []byte) (int, error) {
+					if len(p) <= left {
+						left -= len(p)
+						return len(p), nil
+					}
+					return left + c.count, c.err
+				}))
+				expectError(t, err, c.want)
+				if c.count == 0 && m != int64(c.taken) {
+					t.Fatalf("WriteTo = %d of a writer that took %d of %d", m, c.taken, n)
+				}
+			}
+		}
+		expectError(t, s.Release(), nil)
+		m, err := s.WriteTo(io.Discard)
+		expectRead(t, "WriteTo", m, err, int64(0), ErrReleased)
+	}
+}
+
+// writerFunc answers each Write by itself.
+type writerFunc func(p []byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+// TestSharedKeepsNothing: a released handle keeps no block alive, nor a long list.
+func TestSharedKeepsNothing(t *testing.T) {
+	for _, blocks := range []int{2, keptViews, 2 * keptViews} {
+		b := newTestReader(t, &endless{1 << 30}, 16)
+		s, err := b.ReadShared(16 * blocks)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts := &s.home.across
+		views, held := parts.views, parts.blocks
+		if len(views) != blocks || len(held) != blocks-1 {
+			t.Fatalf("%d views and %d blocks of a frame in %d", len(views), len(held), blocks)
+		}
+		expectError(t, s.Release(), nil)
+		for i := range views {
+			if views[i] != nil || i < len(held) && held[i] != nil {
+				t.Fatalf("part %d of %d is still there", i, blocks)
+			}
+		}
+		if cap(parts.views) > keptViews || len(parts.views)+len(parts.blocks) != 0 {
+			t.Errorf("a list of %d views is kept", cap(parts.views))
+		}
+		if long := cap(views) > keptViews; !long && cap(parts.views) != cap(views) {
+			t.Errorf("a list of %d views was dropped for one of %d", cap(views), cap(parts.views))
+		}
+	}
+}
+
+// TestSharedHandlesRest: frames that are let go make no new headers, and a handle
+// waits for as many others as is promised before it serves again.
+func TestSharedHandlesRest(t *testing.T) {
+	if check.Enabled {
+		t.Skip("its handles never serve again")
+	}
+	b := newTestReader(t, &endless{math.MaxInt}, 64)
+	seen := make(map[*SharedMemory]int)
+	made, served := 0, 0
+	const rounds = 40 * handleRest
+	for i := range rounds {
+		s, err := b.ReadShared(i % 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if last, ok := seen[s]; !ok {
+			made++
+		} else if served++; i-last <= handleRest {
+			t.Fatalf("a handle serves again after %d others", i-last-1)
+		}
+		seen[s] = i
+		expectError(t, s.Release(), nil)
+	}
+	if served < rounds*3/4 {
+		t.Errorf("%d frames took %d handles", rounds, made)
+	}
 }
