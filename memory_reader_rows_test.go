@@ -219,6 +219,9 @@ func TestG32ClipFront(t *testing.T) {
 				}
 				checkMemory(t, r.Memory, string(data[pos:]))
 				checkMemory(t, &kept, string(data))
+				if n := r.Count(); n > 0 && pos > 0 && len(r.Buffers[0]) == 0 && len(list[len(list)-n]) > 0 {
+					t.Errorf("%v at %d: what was yielded whole is still in the chain", list, pos)
+				}
 				for i := range list {
 					if !bytes.Equal(callers[i], list[i]) {
 						t.Fatalf("ClipFront at %d changed the caller's buffer %d of %v to %v", pos, i, list, callers[i])

@@ -127,6 +127,11 @@ func TestMemoryEqual(t *testing.T) {
 	if !empty.Equal(nil) || one.Equal(nil) || one.Equal(empty) || !empty.Equal(random(nil)) {
 		t.Error("comparison with an empty or nil chain is wrong")
 	}
+	for n := range data {
+		if a, b := random(data[:n]), random(data); a.Equal(b) || b.Equal(a) {
+			t.Fatalf("%q equals %q", a.Buffers, b.Buffers)
+		}
+	}
 	if lying := (&Memory{Size: 1}); one.Equal(lying) {
 		t.Error("a chain whose Size is wrong equals one that has the bytes")
 	}

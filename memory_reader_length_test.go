@@ -1,0 +1,114 @@
+package gomem
+
+import (
+	"bytes"
+	"io"
+	"testing"
+)
+
+// TestMemoryReaderLowerLength: a Length that was lowered is the end, for each method
+// and wherever the buffers are cut.
+func TestMemoryReaderLowerLength(t *testing.T) {
+	const size = 6
+	data := sequence(size)
+	for _, list := range fragmentations(data) {
+		for pos := range size + 1 {
+			for n := range size - pos + 1 {
+				at := func() *MemoryReader {
+					r := NewReadableBuffersFromBytes(list...)
+					if err := r.Skip(pos); err != nil {
+						t.Fatal(err)
+					}
+					r.Length = n
+					return &r
+				}
+				want := data[pos : pos+n]
+				for name, read := range wholeReads {
+					r := at()
+					got, err := read(r)
+					if err != nil || !bytes.Equal(got, want) {
+						t.Fatalf("%v at %d, %d left: %s gives %v, %v", list, pos, n, name, got, err)
+					}
+					if r.Length != 0 && r.Length != n {
+						t.Fatalf("%v at %d, %d left: %d left after %s", list, pos, n, r.Length, name)
+					}
+				}
+				end := wantEnd(n+1, n)
+				_, e1 := at().ReadBytes(n + 1)
+				e2 := at().Skip(n + 1)
+				_, e3 := at().ReadBE64(n + 1)
+				_, e4 := at().ReadLE64(n + 1)
+				e5 := at().ReadByteTo(make([]*byte, n+1)...)
+				for i, err := range []error{e1, e2, e3, e4, e5} {
+					if err != end {
+						t.Fatalf("%v at %d, %d left: one byte more, case %d: %v, want %v", list, pos, n, i+1, err, end)
+					}
+				}
+				whole := NewMemory(data[pos:])
+				if rest := NewMemory(want); !at().Equal(&rest) || n < size-pos && at().Equal(&whole) {
+					t.Fatalf("%v at %d, %d left: Equal looks beyond", list, pos, n)
+				}
+			}
+		}
+	}
+}
+
+// wholeReads are the ways to get at all that is left.
+var wholeReads = map[string]func(r *MemoryReader) ([]byte, error){
+	"Read": func(r *MemoryReader) ([]byte, error) { return io.ReadAll(r) },
+	"ReadByte": func(r *MemoryReader) (b []byte, err error) {
+		for {
+			c, err := r.ReadByteMask(0x7f)
+			if err == io.EOF {
+				return b, nil
+			}
+			if err != nil {
+				return b, err
+			}
+			b = append(b, c)
+		}
+	},
+	"LEB128": func(r *MemoryReader) (b []byte, err error) {
+		for {
+			v, _, err := r.LEB128Unmarshal()
+			if err == io.EOF {
+				return b, nil
+			}
+			if err != nil {
+				return b, err
+			}
+			b = append(b, byte(v))
+		}
+	},
+	"ReadBytes": func(r *MemoryReader) ([]byte, error) { return r.ReadBytes(r.Length) },
+	"Range": func(r *MemoryReader) (b []byte, err error) {
+		r.Range(func(p []byte) { b = append(b, p...) })
+		return b, nil
+	},
+	"RangeN": func(r *MemoryReader) (b []byte, err error) {
+		r.RangeN(100, func(p []byte) { b = append(b, p...) })
+		return b, nil
+	},
+	"Pop": func(r *MemoryReader) (b []byte, err error) {
+		for p := r.Pop(); p != nil; p = r.Pop() {
+			b = append(b, p...)
+		}
+		return b, nil
+	},
+	"ToBytes": func(r *MemoryReader) ([]byte, error) { return r.ToBytes(), nil },
+	"CopyTo": func(r *MemoryReader) ([]byte, error) {
+		p := make([]byte, 100)
+		r.CopyTo(p)
+		return bytes.TrimRight(p, "\x00"), nil
+	},
+	"WriteTo": func(r *MemoryReader) ([]byte, error) {
+		var b bytes.Buffer
+		_, err := r.WriteTo(writerFunc(func(p []byte) (int, error) {
+			if len(p) == 0 {
+				return 0, io.ErrShortWrite // nothing is no reason to write
+			}
+			return b.Write(p)
+		}))
+		return b.Bytes(), err
+	},
+}
