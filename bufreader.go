@@ -56,11 +56,13 @@ var readerMemory = sync.OnceValue(func() *ScalableMemoryAllocator {
 //
 // # Memory
 //
-// A reader holds at most one block when it has no unread bytes, no views in use and no
-// block with live frames. On a *net.TCPConn or *net.UnixConn under Unix it holds none
-// while it waits for data: an idle connection costs no buffer. On other sources the
-// block must be there before the wait begins. If the source panics, the blocks are
-// given back and the panic continues.
+// While it waits for its source, a reader without unread bytes, without views in use
+// and without blocks with live frames holds at most one block. On a *net.TCPConn or
+// *net.UnixConn under Unix it holds none: an idle connection costs no buffer. On other
+// sources the block must be there before the wait begins. The blocks under views of
+// earlier calls are given back before the wait, not by calls that find all they need in
+// the front block. If the source panics, the blocks are given back and the panic
+// continues.
 //
 // Each read of the source gets room for an eighth of BufLen or more, unless it
 // completes a contiguous result (Peek, Next, ReadBytes) that takes up the rest of
@@ -223,7 +225,8 @@ func (b *BufReader) Release(error) error {
 	return nil
 }
 
-// ReadLen is the number of bytes read since the last Release. O(1).
+// ReadLen is the number of bytes read since the last Release, less those that
+// UnreadByte put back: below zero if they had been read before it. O(1).
 func (b *BufReader) ReadLen() int { return int(b.total - int64(b.Buffered()) - b.mark) }
 
 // Buffered is the number of bytes that can be read without asking the source. O(1).

@@ -274,3 +274,53 @@ func TestOneBlockServes(t *testing.T) {
 		}
 	}
 }
+
+// TestOneBlockWhileWaiting: whatever was read before, and let go by a call that did not
+// leave the front block, a reader that waits holds one block.
+func TestOneBlockWhileWaiting(t *testing.T) {
+	const blockLen = 16
+	for name, read := range whole {
+		var b *BufReader
+		left, waits := 5*blockLen+3, 0
+		b = newTestReader(t, oddReader(func(p []byte) (int, error) {
+			if left == 0 {
+				waits++
+				if got := taken(b); got > blockLen {
+					t.Errorf("%s: %d bytes are held while the reader waits", name, got)
+				}
+				return 0, io.EOF
+			}
+			n := min(len(p), left)
+			left -= n
+			return n, nil
+		}), blockLen)
+		_, err := read(b, 5*blockLen+2)
+		expectError(t, err, nil)
+		expectError(t, b.Skip(b.Buffered()), nil)
+		_, err = b.ReadByte()
+		expectError(t, err, io.EOF)
+		if waits == 0 {
+			t.Errorf("%s: the reader did not wait", name)
+		}
+	}
+}
+
+// TestUnreadBehindRelease: ReadLen is where the reader is, seen from the last Release.
+func TestUnreadBehindRelease(t *testing.T) {
+	b := newTestReader(t, strings.NewReader("hello"), 0)
+	expectError(t, b.Skip(3), nil)
+	expectError(t, b.Release(nil), nil)
+	for want := range 4 {
+		if got := b.ReadLen(); got != -want {
+			t.Errorf("ReadLen %d, want %d", got, -want)
+		}
+		if want < 3 {
+			expectError(t, b.UnreadByte(), nil)
+		}
+	}
+	expectError(t, b.UnreadByte(), ErrInvalidUnread)
+	expectError(t, b.Skip(5), nil)
+	if got := b.ReadLen(); got != 2 {
+		t.Errorf("ReadLen %d, want 2", got)
+	}
+}

@@ -38,9 +38,9 @@ func (b *BufReader) readByteSlow() (byte, error) {
 }
 
 // UnreadByte makes the last byte read unread again. It works once after any call
-// except WriteTo that consumed bytes and did not fail, unless those were a block or
-// more and went straight to the caller's memory. It works repeatedly as long as the
-// bytes lie in the same block.
+// except WriteTo that consumed bytes and did not fail, unless they went straight to the
+// caller's memory, as they may where that has room for a block or more. It works
+// repeatedly as long as the bytes lie in the same block.
 //
 // The error is [ErrInvalidUnread] when there is no such byte. O(1).
 func (b *BufReader) UnreadByte() error {

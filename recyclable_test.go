@@ -161,6 +161,26 @@ func TestRecyclableUpdateBuffer(t *testing.T) {
 	}
 }
 
+// TestRecyclableShortened: the end of a buffer that is freed before the buffer is added
+// is another's from then on.
+func TestRecyclableShortened(t *testing.T) {
+	for _, byList := range []bool{false, true} {
+		r, a := newRecyclable(t)
+		if byList {
+			r.InitRecycleIndexes(1)
+		}
+		b := a.Malloc(200 << 10)
+		a.FreeRest(&b, 10<<10)
+		r.AddRecycleBytes(b)
+		other := a.Malloc(190 << 10)
+		r.Recycle()
+		wantLive(t, a, len(other), "shortened")
+		if !a.Free(other) || a.Stats().Refused != 0 {
+			t.Error("Recycle freed what was another's")
+		}
+	}
+}
+
 func TestRecyclableClone(t *testing.T) {
 	r, a := newRecyclable(t)
 	copy(r.NextN(5), "hello")
