@@ -287,9 +287,8 @@ func TestWritevOfSharedFrames(t *testing.T) {
 	for range 2 {
 		var writer sync.WaitGroup
 		writer.Go(func() {
-			if _, err := s.WriteTo(client); err != nil {
-				t.Error(err)
-			}
+			n, err := s.WriteTo(client)
+			expectRead(t, "WriteTo", n, err, int64(len(want)), nil)
 		})
 		got := make([]byte, len(want))
 		if _, err := io.ReadFull(server, got); err != nil || !bytes.Equal(got, want) {
@@ -297,6 +296,9 @@ func TestWritevOfSharedFrames(t *testing.T) {
 		}
 		writer.Wait()
 	}
+	_ = client.Close()
+	n, err := s.WriteTo(client)
+	expectRead(t, "WriteTo", n, err, int64(0), net.ErrClosed)
 	expectError(t, s.Release(), nil)
 }
 
