@@ -72,3 +72,21 @@ func ExampleRecyclableMemory_Reset() {
 	rm.Recycle() // frees b too
 	// Output: 0 valid
 }
+
+func ExampleRecyclableMemory_UpdateBuffer() {
+	allocator := gomem.NewScalableMemoryAllocator(1024)
+	defer allocator.Recycle()
+	rm := gomem.NewRecyclableMemory(allocator)
+	rm.SetRecycling(true) // in every build
+	b := rm.NextN(1460)
+	n := copy(b, "a short packet")
+	fmt.Println(allocator.Free(b[n:]))
+	rm.UpdateBuffer(-1, b[:n])
+	fmt.Println(rm.Size, allocator.Stats().Live)
+	rm.Recycle() // frees the rest
+	fmt.Println(allocator.Stats().Live)
+	// Output:
+	// true
+	// 14 14
+	// 0
+}

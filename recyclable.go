@@ -16,12 +16,13 @@ import (
 //	                                       and what had been in the chain before
 //
 // Use the list when the chain also holds buffers that someone else owns. A
-// buffer that Reset or UpdateBuffer takes out of the chain is still freed by the
-// next Recycle. (Calling Reset on the embedded Memory itself forgets the chain
-// instead.)
+// buffer that Reset takes out of the chain is still freed by the next Recycle;
+// what UpdateBuffer takes out is the caller's to free. (Calling Reset on the
+// embedded Memory itself forgets the chain instead.)
 //
 // With the build tag disable_rm, or after SetRecycling(false), memory comes
-// from the Go heap and Recycle frees nothing; everything else is the same.
+// from the Go heap and Recycle frees nothing; everything else is the same. (A Free
+// of such memory, or of a part of it, is refused.)
 //
 // A RecyclableMemory is a value; its zero value is ready to use. It has one
 // owner: only one of several copies of the value may be recycled, since the
@@ -140,8 +141,18 @@ func (r *RecyclableMemory) Reset() {
 	r.Memory.Reset()
 }
 
-// UpdateBuffer is [Memory.UpdateBuffer]. Recycle still frees the old buffer,
-// and frees no byte twice if buf and the old buffer overlap.
+// UpdateBuffer is [Memory.UpdateBuffer]. Whatever of the old buffer is not in buf
+// becomes the caller's to free, before the call or after it, and leaks otherwise;
+// Recycle frees the buffer that is in the chain now. So the end of a buffer is given
+// back by
+//
+//	a.Free(b[n:])
+//	r.UpdateBuffer(-1, b[:n])
+//
+// By list, buf takes the place of the old buffer in the list. If that very slice is
+// not in the list, because someone else owns it, it has no capacity, or ClipFront cut
+// it, the list stays as it is, and so does what Recycle frees. The buffers that
+// Recycle frees must not overlap.
 func (r *RecyclableMemory) UpdateBuffer(index int, buf []byte) { r.TryUpdateBuffer(index, buf) }
 
 // TryUpdateBuffer is [RecyclableMemory.UpdateBuffer], and reports whether there is
@@ -153,34 +164,16 @@ func (r *RecyclableMemory) TryUpdateBuffer(index int, buf []byte) bool {
 	if index < 0 || index >= len(r.Buffers) {
 		return false
 	}
-	if !r.byList && r.recycles() {
-		r.owned = without(append(r.owned, r.Buffers[index]), buf)
-	}
-	return r.Memory.TryUpdateBuffer(index, buf)
-}
-
-// without takes the bytes of part out of the buffers in list, which it changes.
-func without(list [][]byte, part []byte) [][]byte {
-	// Safety: the addresses are compared and never followed.
-	start := uintptr(unsafe.Pointer(unsafe.SliceData(part)))
-	end := start + uintptr(len(part))
-	for i := len(list) - 1; i >= 0; i-- {
-		b := list[i]
-		at := uintptr(unsafe.Pointer(unsafe.SliceData(b)))
-		from, to := max(start, at), min(end, at+uintptr(len(b)))
-		if from >= to {
-			continue
-		}
-		last := len(list) - 1
-		list[i], list[last] = list[last], nil
-		list = list[:last]
-		for _, rest := range [2][]byte{b[:from-at], b[to-at:]} {
-			if len(rest) > 0 {
-				list = append(list, rest)
+	// A slice without room has no address of its own to be found by.
+	if old := r.Buffers[index]; r.byList && cap(old) > 0 {
+		for i, b := range slices.Backward(r.owned) {
+			if same(b, old) {
+				r.owned[i] = buf
+				break
 			}
 		}
 	}
-	return list
+	return r.Memory.TryUpdateBuffer(index, buf)
 }
 
 // Recycle frees the buffers and empties the chain, which can be used again. The
@@ -227,12 +220,17 @@ func endsWith(owned, list [][]byte) bool {
 		return false
 	}
 	for i, b := range owned[len(owned)-len(list):] {
-		// Safety: the addresses are compared and never followed.
-		if len(b) != len(list[i]) || unsafe.SliceData(b) != unsafe.SliceData(list[i]) {
+		if !same(b, list[i]) {
 			return false
 		}
 	}
 	return true
+}
+
+// same reports whether x and y are the same bytes of memory.
+func same(x, y []byte) bool {
+	// Safety: the addresses are compared and never followed.
+	return len(x) == len(y) && unsafe.SliceData(x) == unsafe.SliceData(y)
 }
 
 // Clone returns a second chain over the same bytes, without a copy of them. It

@@ -120,67 +120,6 @@ func TestG33ResetThenRecycle(t *testing.T) {
 	}
 }
 
-func TestRecyclableUpdateBuffer(t *testing.T) {
-	for _, byList := range []bool{false, true} {
-		for _, c := range []struct {
-			name string
-			buf  func(old []byte) []byte
-		}{
-			{"head", func(old []byte) []byte { return old[:4] }},
-			{"middle", func(old []byte) []byte { return old[3:30] }},
-			{"cut", func(old []byte) []byte { return old[20:50:50] }},
-			{"tail", func(old []byte) []byte { return old[90:] }},
-			{"nothing", func(old []byte) []byte { return nil }},
-			{"itself", func(old []byte) []byte { return old }},
-		} {
-			r, a := newRecyclable(t)
-			if byList {
-				r.InitRecycleIndexes(4)
-			}
-			r.NextN(10)
-			r.NextN(100)
-			buf := c.buf(r.Buffers[1])
-			old := r.Buffers[1]
-			if !r.TryUpdateBuffer(-1, buf) || r.TryUpdateBuffer(2, buf) || r.Size != 10+len(buf) {
-				t.Errorf("%s: Size %d", c.name, r.Size)
-			}
-			r.Recycle()
-			wantLive(t, a, 0, c.name)
-
-			// Parts of it, and the whole again.
-			old = r.NextN(len(old))
-			for _, buf := range [][]byte{c.buf(old), old, c.buf(old), old[7:50], old[1:99:99]} {
-				r.UpdateBuffer(0, buf)
-			}
-			r.Recycle()
-			wantLive(t, a, 0, c.name+" and back")
-			if n := a.Stats().Refused; n != 0 {
-				t.Errorf("%s: %d buffers were freed twice", c.name, n)
-			}
-		}
-	}
-}
-
-// TestRecyclableShortened: the end of a buffer that is freed before the buffer is added
-// is another's from then on.
-func TestRecyclableShortened(t *testing.T) {
-	for _, byList := range []bool{false, true} {
-		r, a := newRecyclable(t)
-		if byList {
-			r.InitRecycleIndexes(1)
-		}
-		b := a.Malloc(200 << 10)
-		a.FreeRest(&b, 10<<10)
-		r.AddRecycleBytes(b)
-		other := a.Malloc(190 << 10)
-		r.Recycle()
-		wantLive(t, a, len(other), "shortened")
-		if !a.Free(other) || a.Stats().Refused != 0 {
-			t.Error("Recycle freed what was another's")
-		}
-	}
-}
-
 func TestRecyclableClone(t *testing.T) {
 	r, a := newRecyclable(t)
 	copy(r.NextN(5), "hello")
