@@ -196,3 +196,24 @@ func TestBusyHostHasNoGuests(t *testing.T) {
 	}
 	mustVerify(t, h)
 }
+
+// TestGuestOfListedSpan: where the current span of a host has gone, a guest takes slots of
+// what else the host has, and no span is placed for it.
+func TestGuestOfListedSpan(t *testing.T) {
+	needPins(t)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // one shard
+	const guest, host = 900, 1024
+	h := pastWait(t, 1<<20)
+	live := [][]byte{mustMalloc(t, h, host)}
+	for h.Stats().Spans < 2 {
+		live = append(live, mustMalloc(t, h, host))
+	}
+	mustFree(t, h, live[1:]...) // the current span is empty, the one before is not
+	if err := h.Trim(); err != nil || h.Stats().Spans != 1 {
+		t.Fatalf("%v, %d spans", err, h.Stats().Spans)
+	}
+	if b := mustMalloc(t, h, guest); classAt(t, h, b) != class(host) || h.Stats().Spans != 1 {
+		t.Errorf("a span of class %d was placed", classAt(t, h, b))
+	}
+	mustVerify(t, h)
+}

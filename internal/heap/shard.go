@@ -141,7 +141,7 @@ func (s *shard) refill(c int) bool {
 		return true
 	case !s.spanless(c) || s.spans[c].front != nil:
 		return s.refillOwn(c)
-	case s.spans[host].front != nil || !s.refillOwn(host):
+	case s.own(host) != exhausted && s.spans[host].front != nil || !s.refillOwn(host):
 		return false
 	default:
 		s.cur[c] = s.cur[host]
