@@ -38,11 +38,19 @@ func socketPair(t *testing.T, network string) (net.Conn, net.Conn) {
 	return one, two
 }
 
+// idleHoldsNone says whether a reader on a socket holds no block while it waits.
+func idleHoldsNone() bool {
+	switch runtime.GOOS {
+	case "windows", "plan9", "js", "wasip1":
+		return false
+	}
+	return true
+}
+
 // TestIdleReaderHoldsNoBlock: while it waits, between messages, and in the face of
 // deadlines, resets and the end of the stream.
 func TestIdleReaderHoldsNoBlock(t *testing.T) {
-	switch runtime.GOOS {
-	case "windows", "plan9", "js", "wasip1":
+	if !idleHoldsNone() {
 		t.Skip("a reader waits with its block on this system")
 	}
 	for _, network := range []string{"tcp", "unix"} {
@@ -207,7 +215,9 @@ func TestThousandConnections(t *testing.T) {
 		}
 	}
 	waitUntil(t, "all frames", func() bool { return idle.Load() == int64(conns) && got.Load() == int64(conns*frames) })
-	waitUntil(t, "idle connections without memory", func() bool { return mem.GetTotalMalloc() == mem.GetTotalFree() })
+	if idleHoldsNone() {
+		waitUntil(t, "idle connections without memory", func() bool { return mem.GetTotalMalloc() == mem.GetTotalFree() })
+	}
 	close(done)
 	clients.Wait()
 	servers.Wait()

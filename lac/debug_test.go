@@ -102,6 +102,7 @@ func TestDebugCheckWhileReleased(t *testing.T) {
 					return
 				default:
 					p.DebugCheck()
+					runtime.Gosched() // where nothing preempts it
 				}
 			}
 		})

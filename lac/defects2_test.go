@@ -261,6 +261,7 @@ func TestL21StatsWhileWorking(t *testing.T) {
 				if p.DumpStats(false) == "" {
 					t.Error("empty statistics")
 				}
+				runtime.Gosched() // where nothing preempts it
 			}
 		}
 	})

@@ -83,7 +83,12 @@ func (a *helper) start(f func()) {
 	a.turn.Add(1)
 }
 
-func (a *helper) busy() bool { return a.done.Load() < a.turn.Load() }
+func (a *helper) busy() bool {
+	if runtime.GOARCH == "wasm" {
+		runtime.Gosched() // nothing else lets it have its turn
+	}
+	return a.done.Load() < a.turn.Load()
+}
 
 // TestMeltBesideFrees: what another P frees while the owner melts the span is free
 // once, and what it leaves stays.
