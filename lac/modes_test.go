@@ -132,11 +132,16 @@ func TestScannedSlabStays(t *testing.T) {
 		ac.Release()
 	}
 	use()
-	if n := testing.AllocsPerRun(100, use); n > 0 {
-		t.Errorf("%v allocations for an arena", n)
-	}
-	if len(c.typed.own) != 1 || len(c.typed.own[0].blocks) != 1 {
-		t.Error("no slab is left for the next arena")
+	first := c
+	block := c.typed.own[0].blocks[0].p
+	for range 10 {
+		use()
+		if c != first {
+			continue // the stack has moved, and the seat is another
+		}
+		if len(c.typed.own) != 1 || len(c.typed.own[0].blocks) != 1 || c.typed.own[0].blocks[0].p != block {
+			t.Fatal("no slab is left for the next arena")
+		}
 	}
 	c.typed.reset() // an arena without pointers lets go of the block, and the next one of the slab
 	c.typed.reset()
