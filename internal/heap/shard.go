@@ -133,11 +133,17 @@ func newShard() *shard {
 // spans; false if none has one. It is also false for a guest that would take slots
 // which a busy host has freed: that is to get a span of its own.
 func (s *shard) refill(c int) bool {
+	sp := s.cur[c]
+	if sp.head != noSlot {
+		return true
+	}
+	s.usedUp(sp)
 	if s.remote.Load() != nil {
 		s.drain()
 	}
 	switch host := hostOf(c); {
-	case s.cur[c].head != noSlot:
+	case sp.head != noSlot:
+		sp.stock = sp.carved - sp.used
 		return true
 	case !s.spanless(c) || s.spans[c].front != nil:
 		return s.refillOwn(c)
@@ -169,18 +175,22 @@ func (s *shard) lacks(c int) int {
 	return c
 }
 
-// refillOwn is refill from spans of class c alone. The slots that were used up count
-// for the sampled guard.
+// usedUp counts for the sampled guard the slots of sp, which has none left.
+func (s *shard) usedUp(sp *span) {
+	if sp.stock > 0 {
+		s.unsampled += int64(sp.stock)
+		sp.stock = 0
+	}
+}
+
+// refillOwn is refill from spans of class c alone, without what others freed.
 func (s *shard) refillOwn(c int) bool {
 	sp := s.own(c)
 	if sp.head != noSlot {
 		return true
 	}
-	if sp.stock > 0 {
-		s.unsampled += int64(sp.stock)
-		sp.stock = 0
-	}
-	if sp.head == noSlot && !sp.carve() {
+	s.usedUp(sp)
+	if !sp.carve() {
 		l := &s.spans[c]
 		if sp = l.front; sp == nil {
 			return false

@@ -125,6 +125,36 @@ func TestStockOfAUsedSpan(t *testing.T) {
 	}
 }
 
+// TestStockOfWhatComesBack: slots that others free while a span is the current one count
+// for the sampled guard as those before do, once all of these are used up.
+func TestStockOfWhatComesBack(t *testing.T) {
+	for _, c := range []int{0, 3} { // a guest and its host
+		s, other, sp := newShard(), newShard(), newSpan(3, spanBytes[3])
+		sp.owner.Store(s)
+		sp.carve()
+		s.file(sp)
+		if !s.refill(c) {
+			t.Fatal("no slot")
+		}
+		first := sp.stock
+		for round := range 3 {
+			for sp.head != noSlot {
+				sp.take(1)
+			}
+			for i := range uint32(10) {
+				if !other.queue(sp, i, stateLive|1) {
+					t.Fatal("not live")
+				}
+			}
+			s.announce(sp)
+			want := int64(first) + int64(10*round)
+			if !s.refill(c) || s.cur[c] != sp || s.unsampled != want || sp.stock != 10 {
+				t.Errorf("class %d, round %d: %d blocks count, not %d, and %d in stock", c, round, s.unsampled, want, sp.stock)
+			}
+		}
+	}
+}
+
 // TestAnnouncedInPassing: an owner that finds a span of another's on its stack passes
 // it on.
 func TestAnnouncedInPassing(t *testing.T) {
