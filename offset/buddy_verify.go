@@ -92,6 +92,9 @@ func (b *Buddy) String() string {
 // Verify checks every invariant in the type's comment and returns nil if all
 // hold. O(blocks · log Size() + pages).
 func (b *Buddy) Verify() error {
+	if b.pages == nil && b.units == 0 && b.free == 0 {
+		return nil
+	}
 	if b.shift >= 63 || b.units > maxGranules || uint(len(b.pages)) != b.pageCount() || b.orders>>maxOrders != 0 {
 		return fmt.Errorf("buddy: table of %d pages, orders %#x do not match %d units", len(b.pages), b.orders, b.units)
 	}

@@ -28,6 +28,9 @@ func (f *Few) String() string {
 // Verify checks every invariant in the type's comment and returns nil if all hold.
 // O(n).
 func (f *Few) Verify() error {
+	if *f == (Few{}) {
+		return nil
+	}
 	if g := f.low + 1; f.low < 7 || f.low > 63 || g&f.low != 0 || f.size < 0 || f.size&f.low != 0 || f.n < 0 || f.n > manyRuns || f.n == manyRuns && !f.many {
 		return fmt.Errorf("few: %d runs in %d offsets by granules of %d", f.n, f.size, g)
 	}

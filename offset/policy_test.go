@@ -2,6 +2,7 @@ package offset_test
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/gomem-go/gomem/offset"
@@ -86,34 +87,9 @@ func TestTLSFTakesTheLeastClass(t *testing.T) {
 	}
 }
 
-// TestZeroTrees: the zero value of a tree answers every call, and has no room.
-func TestZeroTrees(t *testing.T) {
-	for name, fresh := range map[string]func() offset.Allocator{
-		"single tree": func() offset.Allocator { return new(offset.SingleTree) },
-		"two trees":   func() offset.Allocator { return new(offset.TwoTree) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			for _, size := range []int{-1, 0, 1, 64} {
-				// Each on a fresh one: a call may leave it otherwise than zero.
-				if a := fresh(); a.AllocateAligned(size, 8) != -1 || a.Allocate(size) != -1 || a.Find(size) != -1 || a.Free(0, size) == nil {
-					t.Errorf("something of %d offsets", size)
-				}
-				if a := fresh(); a.Find(size) != -1 || a.Fits() != 0 || a.Size() != 0 || a.FreeBytes() != 0 || a.Verify() != nil {
-					t.Errorf("something of %d offsets: %v", size, a)
-				}
-			}
-			a := fresh()
-			for b := range a.Blocks() {
-				t.Errorf("a free block %v", b)
-			}
-			if a.Reset(); a.Verify() != nil || a.Allocate(1) != -1 {
-				t.Errorf("after Reset: %v", a)
-			}
-		})
-	}
-}
-
-// TestZeroPlacements: the zero value of any placement has no room, also after a Reset.
+// TestZeroPlacements: the zero value of any placement answers every call, and has no
+// room, also after a Reset. Each call is made on a fresh one: it may leave it
+// otherwise than zero.
 func TestZeroPlacements(t *testing.T) {
 	for _, fresh := range []func() offset.Allocator{
 		func() offset.Allocator { return new(offset.SingleTree) },
@@ -124,13 +100,25 @@ func TestZeroPlacements(t *testing.T) {
 	} {
 		for _, size := range []int{-1, 0, 1, 64} {
 			for _, reset := range []bool{false, true} {
-				a := fresh()
-				if reset {
-					a.Reset()
+				made := func() offset.Allocator {
+					a := fresh()
+					if reset {
+						a.Reset()
+					}
+					return a
 				}
-				if a.Allocate(size) != -1 || a.AllocateAligned(size, 8) != -1 || a.Find(size) != -1 || a.Free(0, size) == nil ||
-					a.Fits() != 0 || a.Size() != 0 || a.FreeBytes() != 0 {
-					t.Errorf("%T, reset %v: something of %d offsets: %v", a, reset, size, a)
+				if made().Allocate(size) != -1 || made().AllocateAligned(size, 8) != -1 || made().Find(size) != -1 || made().Free(0, size) == nil {
+					t.Errorf("%T, reset %v: something of %d offsets", made(), reset, size)
+				}
+				a := made()
+				if a.Fits() != 0 || a.Size() != 0 || a.FreeBytes() != 0 || len(slices.Collect(a.Blocks())) != 0 {
+					t.Errorf("%T, reset %v: something: %v", a, reset, a)
+				}
+				if s, ok := a.(interface{ Split(at int) bool }); ok && s.Split(size) {
+					t.Errorf("%T, reset %v: Split(%d)", a, reset, size)
+				}
+				if err := a.Verify(); err != nil {
+					t.Errorf("%T, reset %v: %v", a, reset, err)
 				}
 			}
 		}
