@@ -300,13 +300,13 @@ func (f *Few) refuse(i, start, size int) error {
 	if err := outside(start, size, f.size); err != nil {
 		return err
 	}
-	b := Block{start, start + size}
-	for at := start; ; i++ {
-		if r := f.runs[i]; at < r.Start {
-			return &RangeError{Range: b, Conflict: Block{f.runs[i-1].End, r.Start}, Err: ErrDoubleFree}
-		}
-		if at = f.runs[i].End; at >= b.End {
-			return &RangeError{Range: b, Err: ErrNotOwned}
-		}
+	bad := Block{start, start + size}
+	before, r := f.runs[i-1], f.runs[i]
+	if start >= r.Start { // it begins in run i and leaves it
+		before, r = r, f.runs[i+1]
 	}
+	if free := (Block{before.End, r.Start}); free.Size() > 0 {
+		return &RangeError{bad, free, ErrDoubleFree}
+	}
+	return &RangeError{Range: bad, Err: ErrNotOwned}
 }

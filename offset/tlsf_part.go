@@ -121,12 +121,12 @@ func (t *TLSF) checkLive(start, end int) error {
 		}
 		i := t.blockAt(pos)
 		n := &t.nodes[i]
-		first, last := int(n.start)<<(t.shift&63), int(n.start+n.size)<<(t.shift&63)
+		last := int(n.start+n.size) << (t.shift & 63)
 		if n.size >= freeBit {
-			return &RangeError{Block{start, end}, Block{first, first + int(n.size&^freeBit)<<(t.shift&63)}, ErrDoubleFree}
+			return t.overlaps(start, end, pos)
 		}
-		if dead, ok := t.deadIn(i, pos, min(end, last)); ok {
-			return &RangeError{Block{start, end}, dead, ErrDoubleFree}
+		if dead := t.deadIn(i, pos, min(end, last)); dead >= 0 {
+			return t.overlaps(start, end, dead)
 		}
 		if end <= last {
 			return nil
@@ -135,40 +135,36 @@ func (t *TLSF) checkLive(start, end int) error {
 		if n.prev&joinRight != 0 {
 			continue
 		}
-		i = t.tags[pos>>(t.shift&63)]
-		if t.nodes[i].size >= freeBit {
-			continue
-		}
-		if dead, ok := t.deadIn(i, pos, pos+1); ok {
-			return &RangeError{Block{start, end}, dead, ErrDoubleFree}
+		if i = t.tags[pos>>(t.shift&63)]; t.nodes[i].size >= freeBit || t.deadIn(i, pos, pos+1) >= 0 {
+			return t.overlaps(start, end, pos)
 		}
 		return &RangeError{Range: Block{start, end}, Err: ErrNotOwned}
 	}
 }
 
-// deadIn is the first run of dead bytes of live block i that [lo, hi) touches.
-func (t *TLSF) deadIn(i uint32, lo, hi int) (Block, bool) {
+// overlaps is the refusal of [start, end), in which pos is not live.
+func (t *TLSF) overlaps(start, end, pos int) error {
+	dead, _ := t.At(pos)
+	return &RangeError{Block{start, end}, dead, ErrDoubleFree}
+}
+
+// deadIn is the first dead byte of live block i in [lo, hi), -1 if there is none.
+func (t *TLSF) deadIn(i uint32, lo, hi int) int {
 	n := &t.nodes[i]
-	first, last := int(n.start)<<(t.shift&63), int(n.start+n.size)<<(t.shift&63)
 	if n.prev&holed == 0 {
 		liveLo, liveHi := t.liveRange(i)
 		switch {
 		case lo < liveLo:
-			return Block{first, liveLo}, true
+			return lo
 		case hi > liveHi:
-			return Block{liveHi, last}, true
+			return max(lo, liveHi)
 		}
-		return Block{}, false
+		return -1
 	}
-	live := t.holes[n.start]
-	dead := t.mask(lo, hi) &^ live
-	if dead == 0 {
-		return Block{}, false
+	if dead := t.mask(lo, hi) &^ t.holes[n.start]; dead != 0 {
+		return int(n.start)<<(t.shift&63) + bits.TrailingZeros64(dead)
 	}
-	at := bits.TrailingZeros64(dead)
-	from := bits.Len64(live & (1<<at - 1))
-	to := min(at+bits.TrailingZeros64(live>>at), t.Granule())
-	return Block{first + from, first + to}, true
+	return -1
 }
 
 // mask is the bytes [lo, hi) as bits of the granule they lie in.

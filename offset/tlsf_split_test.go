@@ -3,6 +3,7 @@ package offset_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/gomem-go/gomem/offset"
@@ -71,6 +72,68 @@ func TestSplitParts(t *testing.T) {
 	}
 	if err := p.Verify(); err != nil || p.FreeBytes() != p.Size() {
 		t.Errorf("%d free: %v", p.FreeBytes(), err)
+	}
+}
+
+// TestSplitBesideHole: the bytes on either side of a granule with a hole are one
+// block with the live ones in it, until they are split there.
+func TestSplitBesideHole(t *testing.T) {
+	for name, p := range map[string]interface {
+		offset.Allocator
+		Split(at int) bool
+	}{"tlsf": offset.NewTLSF(1024, 64), "few": offset.NewFew(1024, 64)} {
+		t.Run(name, func(t *testing.T) {
+			p.Allocate(300)
+			if err := p.Free(70, 3); err != nil {
+				t.Fatal(err)
+			}
+			for _, at := range []int{64, 128} {
+				if !p.Split(at) || p.Split(at) {
+					t.Errorf("Split(%d)\n%v", at, p)
+				}
+				refused(t, p, at-1, 2, offset.ErrNotOwned)
+			}
+			for _, b := range [][2]int{{128, 172}, {0, 64}, {64, 6}, {73, 55}} {
+				if err := p.Free(b[0], b[1]); err != nil {
+					t.Error(err)
+				}
+			}
+			if err := p.Verify(); err != nil || p.FreeBytes() != p.Size() {
+				t.Errorf("%d free: %v", p.FreeBytes(), err)
+			}
+		})
+	}
+}
+
+// TestFewIsTLSF: of what is freed and split in the same blocks a Few and a TLSF say
+// the same, refusals included.
+func TestFewIsTLSF(t *testing.T) {
+	for seed := range uint64(300) {
+		rng := rand.New(rand.NewPCG(seed, 0))
+		granule := 8 << rng.IntN(4)
+		few, tlsf := offset.NewFew(4096, granule), offset.NewTLSF(4096, granule)
+		end := 0
+		for range 4 {
+			n := 1 + rng.IntN(8*granule)
+			few.Allocate(n)
+			end = tlsf.Allocate(n) + n
+		}
+		for op := range 60 {
+			at, n := rng.IntN(end+granule), 1+rng.IntN(2*granule)
+			if rng.IntN(2) == 0 {
+				n = 1 + rng.IntN(4)
+			}
+			if a, b := fmt.Sprint(few.Free(at, n)), fmt.Sprint(tlsf.Free(at, n)); a != b {
+				t.Fatalf("seed %d, operation %d: Free(%d, %d): %s and %s", seed, op, at, n, a, b)
+			}
+			cut := rng.IntN(end+granule) &^ (granule/2 - 1)
+			if a, b := few.Split(cut), tlsf.Split(cut); a != b {
+				t.Fatalf("seed %d, operation %d: Split(%d): %v and %v", seed, op, cut, a, b)
+			}
+		}
+		if a, b := slices.Collect(few.Blocks()), slices.Collect(tlsf.Blocks()); !slices.Equal(a, b) {
+			t.Fatalf("seed %d: free are %v and %v", seed, a, b)
+		}
 	}
 }
 

@@ -90,10 +90,28 @@ func (r *run) release(start, size int) {
 		}
 		if c := re.Conflict; c != (offset.Block{}) && (c.Start >= start+size || c.End <= start) {
 			r.fail("Free(%d, %d) names %v, which it does not overlap", start, size, c)
+		} else if i := r.o.find(c.Start); i < len(r.o.parts) && r.o.parts[i].Start < c.End {
+			r.fail("Free(%d, %d) names %v, in which %v is live", start, size, c, r.o.parts[i].Block)
 		}
 	}
 	if errors.Is(err, offset.ErrDoubleFree) && re.Conflict == (offset.Block{}) {
 		r.fail("Free(%d, %d) = %v does not name the free block", start, size, err)
+	}
+}
+
+// splitter is a placement that can make two blocks of one, at a multiple of its
+// granule.
+type splitter interface {
+	Split(at int) bool
+	Granule() int
+}
+
+// split cuts a block, or what is none, and holds the answer against the model.
+func (r *run) split(s splitter, at int) {
+	r.note("Split(%d)", at)
+	want := at&(s.Granule()-1) == 0 && r.o.split(at)
+	if got := s.Split(at); got != want {
+		r.fail("Split(%d) = %v, want %v", at, got, want)
 	}
 }
 

@@ -12,7 +12,8 @@
 // it a [Config] derives what the placement must show: which offsets are free
 // (all that are not live, unless the placement rounds) and which requests must
 // succeed (those that fit in a free block, unless it searches by class). So "no
-// false out-of-memory" is an equality here, not a tolerance.
+// false out-of-memory" is an equality here, not a tolerance. A placement with the
+// methods Split and Granule of [offset.TLSF] is held to these, too.
 package offsettest
 
 import (

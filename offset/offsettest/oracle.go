@@ -143,4 +143,27 @@ func (o *Oracle) cut(i, at int) {
 	}
 }
 
+// split makes what is left of an allocation from at on one of its own. It reports
+// false, and changes nothing, if at is not between two live offsets of one
+// allocation.
+func (o *Oracle) split(at int) bool {
+	if !o.Live(at-1, 2) || !o.OneOwner(at-1, 2) {
+		return false
+	}
+	i := o.find(at)
+	o.cut(i, at)
+	whole := o.parts[i].Stamp
+	o.stamp++
+	for i := range o.parts {
+		switch p := &o.parts[i]; {
+		case p.Stamp != whole:
+		case p.Start < at:
+			p.Owner.End = at
+		default:
+			p.Owner.Start, p.Stamp = at, o.stamp
+		}
+	}
+	return true
+}
+
 func (o *Oracle) reset() { o.parts, o.live = o.parts[:0], 0 }

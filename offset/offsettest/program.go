@@ -235,6 +235,14 @@ func (r *run) step(k kind, a, b int) {
 	case opFreeMiddle:
 		r.release(p.Start+a%n, 1+(b>>3)%(n-a%n))
 	case opCut:
+		if s, ok := r.a.(splitter); ok && a>>13 > 1 {
+			at := p.Start + piece
+			if a>>13 > 2 {
+				at &^= s.Granule() - 1 // down to the start of the part, or before it
+			}
+			r.split(s, at)
+			return
+		}
 		r.note("cut %v at %d", p.Block, p.Start+piece)
 		r.o.cut(i, p.Start+piece)
 	case opFreeAcross:
@@ -266,4 +274,7 @@ func (r *run) outside(p Part, a int) {
 	}
 	f := ranges[a%len(ranges)]
 	r.release(f[0], f[1])
+	if s, ok := r.a.(splitter); ok {
+		r.split(s, f[0])
+	}
 }

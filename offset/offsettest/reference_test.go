@@ -157,6 +157,30 @@ func (c *caught) Helper() {}
 
 func (c *caught) Fatal(args ...any) { c.message, _ = args[0].(string) }
 
+// whole is a placement that does not split.
+type whole struct{ *offset.Few }
+
+func (w whole) Split(int) bool { return false }
+
+func TestProgramFindsUnsplit(t *testing.T) {
+	cfg := offsettest.Config{
+		New:  func(size int) offset.Allocator { return whole{offset.NewFew(size, 8)} },
+		Ends: true,
+		Fits: func(free []offset.Block, size, align int) bool {
+			return slices.ContainsFunc(free, func(b offset.Block) bool {
+				return offsettest.Holds(offset.Block{Start: (b.Start + 7) &^ 7, End: b.End &^ 7}, size, align)
+			})
+		},
+	}
+	for seed := range uint64(50) {
+		got := &caught{TB: t}
+		if offsettest.Program(got, cfg, offsettest.Random(seed, 100)); strings.Contains(got.message, "Split(") {
+			return
+		}
+	}
+	t.Error("no program of 50 led to a message with \"Split(\"")
+}
+
 func TestProgramFindsWhatIsBroken(t *testing.T) {
 	for _, c := range []struct {
 		name   string
