@@ -42,6 +42,9 @@ type Faulty struct {
 	bytes int
 }
 
+// forever is more calls than there will be, and as many again are still a number.
+const forever = int(^uint(0)>>1) / 2
+
 // fault says which calls to fail: from the from-th (0: none) up to the to-th.
 type fault struct {
 	from, to int
@@ -68,7 +71,6 @@ func (f *Faulty) Fail(op Op, k int, err error) { f.order(op, k, k, err) }
 
 // FailFrom is Fail for the k-th call and all later ones.
 func (f *Faulty) FailFrom(op Op, k int, err error) {
-	const forever = int(^uint(0)>>1) / 2
 	f.order(op, k, forever, err)
 }
 
@@ -80,7 +82,7 @@ func (f *Faulty) order(op Op, from, to int, err error) {
 		return
 	}
 	done := f.calls[op]
-	f.fault[op] = fault{from: done + from, to: done + to, err: err}
+	f.fault[op] = fault{from: done + min(from, forever), to: done + min(to, forever), err: err}
 }
 
 // Calls is how often op was called, failed calls included.

@@ -2,6 +2,7 @@ package backing_test
 
 import (
 	"errors"
+	"math"
 	"syscall"
 	"testing"
 
@@ -81,6 +82,19 @@ func TestFaultyRelease(t *testing.T) {
 	}
 	if n := f.Calls(backing.OpRelease); n != 2 {
 		t.Errorf("%d Release calls counted, want 2", n)
+	}
+}
+
+// TestFaultyNever: a call too far away to come does not fail, nor do those before it.
+func TestFaultyNever(t *testing.T) {
+	f := backing.NewFaulty(backing.Heap())
+	for _, order := range []func(op backing.Op, k int, err error){f.Fail, f.FailFrom} {
+		for range 2 {
+			order(backing.OpRelease, math.MaxInt, nil)
+			if err := f.Release(nil); err != nil {
+				t.Error(err)
+			}
+		}
 	}
 }
 
