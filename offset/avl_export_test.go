@@ -1,9 +1,6 @@
 package offset
 
-import (
-	"fmt"
-	"math"
-)
+import "fmt"
 
 // Depth is the number of nodes on the longest way from either root, and the
 // number of nodes.
@@ -45,7 +42,7 @@ func TwoTreeFaults() []TreeFault[*TwoTree] {
 		{"free one more", func(t *TwoTree) { t.free++ }},
 		{"free one less", func(t *TwoTree) { t.free-- }},
 		{"spare none", func(t *TwoTree) { t.spare = 0 }},
-		{"spare outside", func(t *TwoTree) { t.spare = math.MaxUint32 }},
+		{"spare outside", func(t *TwoTree) { t.spare = uint32(len(t.nodes)) }},
 		{"spare in the trees", func(t *TwoTree) { t.spare = t.root[bySize] }},
 		{"spare a ring", func(t *TwoTree) { t.nodes[t.spare].next = t.spare }},
 		{"node 0 begins", func(t *TwoTree) { t.nodes[0].start = 0 }},
@@ -62,16 +59,16 @@ func TwoTreeFaults() []TreeFault[*TwoTree] {
 		{"end beyond the range", func(t *TwoTree) { t.nodes[t.root[byOffset]].end = t.size + 1 }},
 		{"prev itself", func(t *TwoTree) { t.nodes[t.root[bySize]].prev = t.root[bySize] }},
 		{"next itself", func(t *TwoTree) { t.nodes[t.root[bySize]].next = t.root[bySize] }},
-		{"next outside", func(t *TwoTree) { t.nodes[t.root[bySize]].next = math.MaxUint32 }},
+		{"next outside", func(t *TwoTree) { t.nodes[t.root[bySize]].next = uint32(len(t.nodes)) }},
 	}
-	faults = append(faults, fingerFaults(func(t *TwoTree) (*finger, uint32) { return &t.last, t.spare })...)
+	faults = append(faults, fingerFaults(func(t *TwoTree) (*finger, uint32, int) { return &t.last, t.spare, len(t.nodes) })...)
 	fields := []struct {
 		name string
 		set  func(t *TwoTree, w int, i uint32, l *avlLinks)
 	}{
 		{"left itself", func(_ *TwoTree, _ int, i uint32, l *avlLinks) { l.child[0] = i }},
 		{"left another's", func(t *TwoTree, w int, i uint32, l *avlLinks) { l.child[0] = t.other(w, i) }},
-		{"right outside", func(_ *TwoTree, _ int, _ uint32, l *avlLinks) { l.child[1] = math.MaxUint32 }},
+		{"right outside", func(t *TwoTree, _ int, _ uint32, l *avlLinks) { l.child[1] = uint32(len(t.nodes)) }},
 		{"right spare", func(t *TwoTree, _ int, _ uint32, l *avlLinks) { l.child[1] = t.spare }},
 		{"parent another", func(t *TwoTree, w int, i uint32, l *avlLinks) { l.parent = t.other(w, i) }},
 		{"tilt one up", func(_ *TwoTree, _ int, _ uint32, l *avlLinks) { l.tilt++ }},
@@ -91,7 +88,7 @@ func TwoTreeFaults() []TreeFault[*TwoTree] {
 		}
 		faults = append(faults,
 			TreeFault[*TwoTree]{"root none " + name, func(t *TwoTree) { t.root[w] = 0 }},
-			TreeFault[*TwoTree]{"root outside " + name, func(t *TwoTree) { t.root[w] = math.MaxUint32 }},
+			TreeFault[*TwoTree]{"root outside " + name, func(t *TwoTree) { t.root[w] = uint32(len(t.nodes)) }},
 			TreeFault[*TwoTree]{"root a child " + name, func(t *TwoTree) { t.root[w] = t.nodes[t.root[w]].by[w].child[1] }})
 	}
 	return faults

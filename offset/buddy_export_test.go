@@ -104,6 +104,7 @@ func BuddyFaults() []BuddyFault {
 		{"cut joined, to a lower order", cut(true, func(_ *Buddy, c *buddyCut) { c.to-- })},
 		{"run missing", func(b *Buddy) { b.parts[0] = b.parts[0][:2] }},
 		{"run in a freed unit", func(b *Buddy) { b.parts[0][1].End += 64 }},
+		{"run behind its blocks", func(b *Buddy) { b.parts[0][2].End += 64 }},
 		{"run empty", func(b *Buddy) { b.parts[0][0].End = b.parts[0][0].Start }},
 		{"runs touch", func(b *Buddy) { b.parts[0][0].End = b.parts[0][1].Start }},
 		{"runs lost", func(b *Buddy) { b.parts[0] = nil }},

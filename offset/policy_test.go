@@ -1,6 +1,7 @@
 package offset_test
 
 import (
+	"math/bits"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -84,6 +85,43 @@ func TestTLSFTakesTheLeastClass(t *testing.T) {
 		if got := a.Allocate(need * granule); got != fit {
 			t.Errorf("a block of %d granules is cut from the one at %d, want %d", need, got, fit)
 		}
+	}
+}
+
+// TestTLSFAligned: an aligned request is served from the block that Allocate would
+// take if it fits there, else from one that has room for any gap, else from the first
+// of the highest class.
+func TestTLSFAligned(t *testing.T) {
+	const granule, align = 16, 256
+	a := offset.NewTLSF(1<<20, granule)
+	a.Allocate(granule) // so that what follows is at odd multiples of the granule
+	wall := func() { a.Allocate(align + granule) }
+	small, sure, large := a.Allocate(align), 0, 0
+	wall()
+	sure = a.Allocate(2 * align)
+	wall()
+	large = a.Allocate(8 * align)
+	a.Allocate(a.Fits()) // what is behind does not serve
+	for _, b := range [][2]int{{small, align}, {sure, 2 * align}, {large, 8 * align}} {
+		if err := a.Free(b[0], b[1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	up := func(at int) int { return (at + align - 1) &^ (align - 1) }
+	if small == up(small) || sure == up(sure) || large == up(large) {
+		t.Fatal("a block is aligned by chance")
+	}
+	for i, want := range []int{up(sure), up(large)} {
+		if at := a.AllocateAligned(align, align); at != want {
+			t.Errorf("request %d is served at %d, want %d\n%v", i, at, want, a)
+		}
+	}
+	// There the gap before the first multiple serves as well.
+	if n := up(small) - small; a.AllocateAligned(n, granule) != small {
+		t.Errorf("%d bytes are not served at %d\n%v", n, small, a)
+	}
+	if at := a.AllocateAligned(1, 1<<(bits.UintSize-2)); at != -1 {
+		t.Errorf("beyond the range: %d", at)
 	}
 }
 

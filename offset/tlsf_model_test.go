@@ -220,6 +220,15 @@ func tlsfModelEqual(t *testing.T, a *TLSF, m *byteModel) bool {
 		t.Errorf("free runs %v are missing", want)
 	}
 	for b, live := range a.All() {
+		// Of a live run it is told only if that is all of its block.
+		if n, ok := a.BlockSize(b.Start); ok && (!live || n != b.Size()) {
+			t.Errorf("BlockSize(%d) = %d of %v, live %v", b.Start, n, b, live)
+		}
+		if first := (b.Start + int(a.low)) &^ int(a.low); !live && first < b.End {
+			if n, ok := a.BlockSize(first); ok {
+				t.Errorf("BlockSize(%d) = %d, and it is free", first, n)
+			}
+		}
 		if live != (m.owner[b.Start] != 0) {
 			t.Errorf("%v live %v, model has %d", b, live, m.owner[b.Start])
 		}

@@ -105,6 +105,29 @@ func TestSplitBesideHole(t *testing.T) {
 	}
 }
 
+// TestFreeInsideJoined: of a long block beside a hole any part may be freed, also
+// one that ends where a word of state, taken for slack alone, would have it end.
+func TestFreeInsideJoined(t *testing.T) {
+	for _, back := range []int{1 << 8, 1 << 16, 1 << 17, 1 << 18} {
+		p := offset.NewTLSF(1<<20, 64)
+		n := 1<<19 + 64
+		p.Allocate(n)
+		if err := p.Free(70, 3); err != nil {
+			t.Fatal(err)
+		}
+		free := p.FreeBytes()
+		if err := p.Free(4096, n-back-4096); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Verify(); err != nil || p.FreeBytes() != free+n-back-4096 {
+			t.Errorf("all but %d: %d free: %v", back, p.FreeBytes(), err)
+		}
+		if b, live := p.At(n - 1); !live || b.Size() != back {
+			t.Errorf("all but %d: left is %v, live %v", back, b, live)
+		}
+	}
+}
+
 // TestFewIsTLSF: of what is freed and split in the same blocks a Few and a TLSF say
 // the same, refusals included.
 func TestFewIsTLSF(t *testing.T) {

@@ -103,9 +103,11 @@ func TestSegregatedRefuses(t *testing.T) {
 
 // TestSegregatedPanics: sizes and units that no placement can have.
 func TestSegregatedPanics(t *testing.T) {
-	huge := math.MaxInt // on 64 bits more units than fit
-	if math.MaxInt == math.MaxInt32 {
-		huge = -2
+	units := math.MaxInt32
+	over := units + 1 // negative where an int has 32 bits
+	huge := over * 64
+	if over < 0 {
+		huge = over
 	}
 	for name, build := range map[string]func(){
 		"tlsf granule 7":     func() { offset.NewTLSF(1024, 7) },
@@ -117,7 +119,7 @@ func TestSegregatedPanics(t *testing.T) {
 		"buddy unit 0":       func() { offset.NewBuddy(1024, 0) },
 		"buddy unit 3":       func() { offset.NewBuddy(1024, 3) },
 		"buddy negative":     func() { offset.NewBuddy(-1, 64) },
-		"buddy huge":         func() { offset.NewBuddy(huge, 1) },
+		"buddy huge":         func() { offset.NewBuddy(over, 1) },
 	} {
 		func() {
 			defer func() {
@@ -127,6 +129,17 @@ func TestSegregatedPanics(t *testing.T) {
 			}()
 			build()
 		}()
+	}
+}
+
+// TestBuddyLargest: as many units as there may be.
+func TestBuddyLargest(t *testing.T) {
+	b := offset.NewBuddy(math.MaxInt32, 1)
+	if at := b.Allocate(1 << 30); at != 0 || b.Size() != math.MaxInt32 {
+		t.Errorf("%d of %d offsets are at %d", 1<<30, b.Size(), at)
+	}
+	if err := b.Verify(); err != nil {
+		t.Error(err)
 	}
 }
 

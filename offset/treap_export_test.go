@@ -49,10 +49,10 @@ func SingleTreeFaults() []TreeFault[*SingleTree] {
 		{"free one less", func(t *SingleTree) { t.free-- }},
 		{"seed 0", func(t *SingleTree) { t.seed = 0 }},
 		{"root none", func(t *SingleTree) { t.root = 0 }},
-		{"root outside", func(t *SingleTree) { t.root = math.MaxUint32 }},
+		{"root outside", func(t *SingleTree) { t.root = uint32(len(t.nodes)) }},
 		{"root a child", func(t *SingleTree) { t.root = t.nodes[t.root].left }},
 		{"spare none", func(t *SingleTree) { t.spare = 0 }},
-		{"spare outside", func(t *SingleTree) { t.spare = math.MaxUint32 }},
+		{"spare outside", func(t *SingleTree) { t.spare = uint32(len(t.nodes)) }},
 		{"spare in the tree", func(t *SingleTree) { t.spare = t.root }},
 		{"spare a ring", func(t *SingleTree) { t.nodes[t.spare].left = t.spare }},
 		{"node 0 serves", func(t *SingleTree) { t.nodes[0].max = 1 }},
@@ -63,7 +63,7 @@ func SingleTreeFaults() []TreeFault[*SingleTree] {
 		{"root has the least priority", func(t *SingleTree) { t.nodes[t.root].prio = 0 }},
 		{"a leaf has the highest priority", func(t *SingleTree) { t.nodes[t.leftmost(t.root)].prio = math.MaxUint32 }},
 	}
-	faults = append(faults, fingerFaults(func(t *SingleTree) (*finger, uint32) { return &t.last, t.spare })...)
+	faults = append(faults, fingerFaults(func(t *SingleTree) (*finger, uint32, int) { return &t.last, t.spare, len(t.nodes) })...)
 	places := []struct {
 		name string
 		node func(t *SingleTree) uint32
@@ -86,7 +86,7 @@ func SingleTreeFaults() []TreeFault[*SingleTree] {
 		{"max one down", func(_ *SingleTree, _ uint32, n *treapNode) { n.max-- }},
 		{"left itself", func(_ *SingleTree, i uint32, n *treapNode) { n.left = i }},
 		{"left another's", func(t *SingleTree, i uint32, n *treapNode) { n.left = t.other(i) }},
-		{"right outside", func(_ *SingleTree, _ uint32, n *treapNode) { n.right = math.MaxUint32 }},
+		{"right outside", func(t *SingleTree, _ uint32, n *treapNode) { n.right = uint32(len(t.nodes)) }},
 		{"right spare", func(t *SingleTree, _ uint32, n *treapNode) { n.right = t.spare }},
 		{"parent another", func(t *SingleTree, i uint32, n *treapNode) { n.parent = t.other(i) }},
 	}
@@ -101,28 +101,29 @@ func SingleTreeFaults() []TreeFault[*SingleTree] {
 	return faults
 }
 
-// fingerFaults break the finger of a tree, which get returns, with a spare node.
-func fingerFaults[A any](get func(t A) (*finger, uint32)) []TreeFault[A] {
+// fingerFaults break the finger of a tree, which get returns, with a spare node and
+// the number of nodes.
+func fingerFaults[A any](get func(t A) (*finger, uint32, int)) []TreeFault[A] {
 	var faults []TreeFault[A]
 	for _, f := range []struct {
 		name string
-		set  func(f *finger, spare uint32)
+		set  func(f *finger, spare uint32, nodes int)
 	}{
-		{"nowhere", func(f *finger, _ uint32) { f.node = 0 }},
-		{"outside", func(f *finger, _ uint32) { f.node = math.MaxUint32 }},
-		{"at a spare node", func(f *finger, spare uint32) { f.node = spare }},
-		{"starts one up", func(f *finger, _ uint32) { f.start++ }},
-		{"ends one down", func(f *finger, _ uint32) { f.end-- }},
-		{"starts behind its end", func(f *finger, _ uint32) { f.start = f.end + 1 }},
-		{"starts below low", func(f *finger, _ uint32) { f.low = f.start + 1 }},
-		{"ends above high", func(f *finger, _ uint32) { f.high = f.end - 1 }},
-		{"low in the block before", func(f *finger, _ uint32) { f.low-- }},
-		{"high in the block behind", func(f *finger, _ uint32) { f.high++ }},
-		{"low negative", func(f *finger, _ uint32) { f.low = -1 }},
-		{"high beyond the range", func(f *finger, _ uint32) { f.high = math.MaxInt }},
-		{"knows of one more", func(f *finger, _ uint32) { f.rest++ }},
-		{"serves everything", func(f *finger, _ uint32) { f.below = 0 }},
-		{"serves what is no size", func(f *finger, _ uint32) { f.below = -1 }},
+		{"nowhere", func(f *finger, _ uint32, _ int) { f.node = 0 }},
+		{"outside", func(f *finger, _ uint32, nodes int) { f.node = uint32(nodes) }},
+		{"at a spare node", func(f *finger, spare uint32, _ int) { f.node = spare }},
+		{"starts one up", func(f *finger, _ uint32, _ int) { f.start++ }},
+		{"ends one down", func(f *finger, _ uint32, _ int) { f.end-- }},
+		{"starts behind its end", func(f *finger, _ uint32, _ int) { f.start = f.end + 1 }},
+		{"starts below low", func(f *finger, _ uint32, _ int) { f.low = f.start + 1 }},
+		{"ends above high", func(f *finger, _ uint32, _ int) { f.high = f.end - 1 }},
+		{"low in the block before", func(f *finger, _ uint32, _ int) { f.low-- }},
+		{"high in the block behind", func(f *finger, _ uint32, _ int) { f.high++ }},
+		{"low negative", func(f *finger, _ uint32, _ int) { f.low = -1 }},
+		{"high beyond the range", func(f *finger, _ uint32, _ int) { f.high = math.MaxInt }},
+		{"knows of one more", func(f *finger, _ uint32, _ int) { f.rest++ }},
+		{"serves everything", func(f *finger, _ uint32, _ int) { f.below = 0 }},
+		{"serves what is no size", func(f *finger, _ uint32, _ int) { f.below = -1 }},
 	} {
 		faults = append(faults, TreeFault[A]{"finger " + f.name, func(t A) { f.set(get(t)) }})
 	}
