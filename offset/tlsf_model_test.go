@@ -56,6 +56,21 @@ func (m *byteModel) release(start, size int) error {
 	return nil
 }
 
+// split is what Split must answer: whether at lies between two bytes of one block,
+// which are of two from then on.
+func (m *byteModel) split(at, granule int) bool {
+	if at%granule != 0 || at <= 0 || at >= len(m.owner) || m.owner[at] == 0 || m.owner[at-1] != m.owner[at] {
+		return false
+	}
+	m.next++
+	for i, whole := at, m.owner[at]; i < len(m.owner); i++ {
+		if m.owner[i] == whole {
+			m.owner[i] = m.next
+		}
+	}
+	return true
+}
+
 // blocks is the free runs.
 func (m *byteModel) blocks() (free []Block) {
 	for i := 0; i < len(m.owner); i++ {
@@ -112,7 +127,7 @@ func TestTLSFModel(t *testing.T) {
 func tlsfModelStep(t *testing.T, a *TLSF, m *byteModel, rng *rand.Rand) bool {
 	t.Helper()
 	size := len(m.owner)
-	switch op := rng.IntN(20); {
+	switch op := rng.IntN(21); {
 	case op < 8:
 		n := 1 + rng.IntN(1+size/(1+rng.IntN(20)))
 		align := 1
@@ -152,6 +167,12 @@ func tlsfModelStep(t *testing.T, a *TLSF, m *byteModel, rng *rand.Rand) bool {
 				m.owner[start+i] = id
 				m.free--
 			}
+		}
+	case op == 20:
+		at := rng.IntN(size) &^ (rng.IntN(2) * (a.Granule() - 1))
+		if want := m.split(at, a.Granule()); a.Split(at) != want {
+			t.Errorf("Split(%d) = %v, want %v", at, !want, want)
+			return false
 		}
 	default:
 		start, n := rng.IntN(size), 1+rng.IntN(1+size/8)
