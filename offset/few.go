@@ -197,24 +197,20 @@ func (f *Few) count() {
 	}
 }
 
-// handOver makes the blocks those of the TLSF. First it cuts where two touch: once a
-// granule beside such a place has a hole, the TLSF takes what is left for one block.
+// handOver makes the blocks those of the TLSF: of one block of everything, what lies
+// between them is freed, and where two touch it is cut.
 func (f *Few) handOver() {
 	if f.tlsf == nil {
 		f.tlsf = NewTLSF(f.size, f.low+1)
 	}
 	f.many = true
 	f.tlsf.Allocate(f.size)
-	for i := 1; i < f.n; i++ {
-		if f.runs[i].End == f.runs[i+1].Start {
-			f.tlsf.Split(f.runs[i].End)
-		}
-	}
 	for i := range f.n + 1 {
-		if start, end := f.runs[i].End, f.runs[i+1].Start; start < end {
-			if err := f.tlsf.Free(start, end-start); err != nil {
-				panic(fmt.Sprintf("offset: internal error: %v", err))
-			}
+		start, end := f.runs[i].End, f.runs[i+1].Start
+		if start == end {
+			f.tlsf.Split(end) // false at either end of the range
+		} else if err := f.tlsf.Free(start, end-start); err != nil {
+			panic(fmt.Sprintf("offset: internal error: %v", err))
 		}
 	}
 }
