@@ -161,7 +161,7 @@ func (t *TLSF) Reset() {
 
 // Reserve grows the tables for the given number of blocks, live and free
 // together, wherever they lie, so that no operation allocates until there are
-// more.
+// more, save a Free of bytes within a granule, whose hole is recorded in a map.
 func (t *TLSF) Reserve(blocks int) {
 	if t.total > 0 {
 		t.growTags(t.total - 1)

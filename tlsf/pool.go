@@ -289,7 +289,7 @@ const deadByte = 0xdf
 // up to the smaller of the two lengths. The block stays where it is if it
 // shrinks or if there is room behind it; otherwise the contents move to
 // another block and b is freed. Either way b must not be used any more. Bytes
-// that are added are not zeroed. If b is empty, Resize is Alloc.
+// that are added are not zeroed. If b has no capacity, Resize is Alloc.
 //
 // Errors are those of Alloc and Free, and ErrInvalidSize for n < 1; b is then
 // live and unchanged. O(1) in place, else O(n).
