@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"unsafe"
@@ -88,6 +89,55 @@ func TestHugePagesAlignment(t *testing.T) {
 			t.Error(err)
 		}
 	}
+}
+
+// TestHugePagesAreAskedFor: the system is advised only by that option, and only for
+// mappings that hold a huge page.
+func TestHugePagesAreAskedFor(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		src  backing.Source
+		size int
+		want bool
+	}{
+		{"plain", backing.Mmap(), 4 << 20, false},
+		{"small", backing.Mmap(backing.HugePages()), 1 << 20, false},
+		{"least", backing.Mmap(backing.HugePages()), 2 << 20, true},
+	} {
+		mem := mustMap(t, c.src, c.size)
+		got, known := advisedHuge(t, mem)
+		if known && got != c.want {
+			t.Errorf("%s: huge pages advised: %v", c.name, got)
+		}
+		if err := c.src.Unmap(mem); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// advisedHuge reports whether the system was advised to use huge pages for mem; known
+// is false where it does not say, or takes no such advice.
+func advisedHuge(t *testing.T, mem []byte) (advised, known bool) {
+	t.Helper()
+	if _, err := os.Stat("/sys/kernel/mm/transparent_hugepage"); err != nil {
+		return false, false
+	}
+	smaps, err := os.ReadFile("/proc/self/smaps")
+	if err != nil {
+		return false, false
+	}
+	at := uint64(uintptr(unsafe.Pointer(&mem[0])))
+	inside := false
+	for line := range strings.Lines(string(smaps)) {
+		var from, to uint64
+		if n, _ := fmt.Sscanf(line, "%x-%x ", &from, &to); n == 2 {
+			inside = from <= at && at < to
+		}
+		if flags, ok := strings.CutPrefix(line, "VmFlags:"); ok && inside {
+			return slices.Contains(strings.Fields(flags), "hg"), true
+		}
+	}
+	return false, false
 }
 
 func TestLocked(t *testing.T) {

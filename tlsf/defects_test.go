@@ -152,7 +152,10 @@ func TestT07TinyArenas(t *testing.T) {
 			a.Free(mustAllocate(t, a, room))
 			a.Free(mustAllocate(t, a, 1))
 		}
-		a.Free(nil)
+		used := a.UsedSize()
+		if a.Free(nil); a.UsedSize() != used {
+			t.Errorf("NewArena(%d): UsedSize() = %d after Free(nil), was %d", n, a.UsedSize(), used)
+		}
 		a.Dispose()
 		a.Dispose()
 		if got := a.UsedSize(); got != 0 {

@@ -122,6 +122,57 @@ func TestNothingIsFreedWithoutABlock(t *testing.T) {
 	}
 }
 
+// mapper is a source of which only Map is of interest.
+type mapper struct {
+	backing.Source
+	get func(size int) ([]byte, error)
+}
+
+func (m mapper) Map(size int) ([]byte, error) { return m.get(size) }
+
+// TestPointersBesidePool: the bytes next to a pool are not its own.
+func TestPointersBesidePool(t *testing.T) {
+	wide, err := backing.Heap().Map(3 * 4096)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := mustNew(t, 4096, tlsf.WithBacking(mapper{backing.Heap(), func(size int) ([]byte, error) {
+		return wide[4096:][:size:size], nil
+	}}))
+	for _, at := range []int{0, 4095, 8192, 8193} {
+		err := p.FreePointer(unsafe.Pointer(&wide[at]))
+		if re, ok := errors.AsType[*tlsf.RangeError](err); !ok || !errors.Is(err, tlsf.ErrNotOwned) || re.Range != (tlsf.Block{}) {
+			t.Errorf("FreePointer %d bytes from the start: %v", at-4096, err)
+		}
+	}
+}
+
+// TestLargePools: the granule grows with the pool, to 64 bytes; the source is asked
+// for whole ones, and for no more than there may be.
+func TestLargePools(t *testing.T) {
+	if math.MaxInt == math.MaxInt32 {
+		t.Skip("there are no such pools")
+	}
+	granules := math.MaxInt32
+	for _, c := range []struct{ size, asked int }{
+		{1, 16}, {16 * granules, 16 * granules}, {16*granules + 1, 16*granules + 32 - 16*granules%32},
+		{32 * granules, 32 * granules}, {32*granules + 1, 32*granules + 64 - 32*granules%64},
+		{64*granules - 1, 64 * granules}, {64 * granules, 64 * granules}, {64*granules + 1, 0}, {math.MaxInt, 0},
+	} {
+		asked, want := 0, tlsf.ErrOutOfMemory
+		if c.asked == 0 {
+			want = tlsf.ErrInvalidSize
+		}
+		_, err := tlsf.New(c.size, tlsf.WithBacking(mapper{backing.Heap(), func(size int) ([]byte, error) {
+			asked = size
+			return nil, tlsf.ErrOutOfMemory
+		}}))
+		if asked != c.asked || !errors.Is(err, want) {
+			t.Errorf("New(%d) asks for %d, want %d: %v", c.size, asked, c.asked, err)
+		}
+	}
+}
+
 // A block is known by its start and capacity: its user may reslice its end.
 func TestFreeOfAReslicedBlock(t *testing.T) {
 	p := mustNew(t, 4096)
