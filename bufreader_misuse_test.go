@@ -287,6 +287,32 @@ func TestRecycleClosesMouthOnce(t *testing.T) {
 	}
 }
 
+// TestFeedDoesNotWait: neither for room nor for a channel that is closed or missing.
+func TestFeedDoesNotWait(t *testing.T) {
+	for _, b := range []*BufReader{new(BufReader), NewBufReaderChan(nil), NewBufReader(strings.NewReader("x"))} {
+		if b.Feed([]byte("x")) {
+			t.Error("a reader without a channel was fed")
+		}
+	}
+	feed := make(chan []byte, 1)
+	b := NewBufReaderChan(feed)
+	if !b.Feed([]byte("one")) || b.Feed([]byte("two")) {
+		t.Error("a channel of one packet did not take exactly one")
+	}
+	close(feed)
+	if b.Feed([]byte("three")) {
+		t.Error("a closed channel was fed")
+	}
+	got, err := io.ReadAll(b)
+	if string(got) != "one" || err != nil {
+		t.Errorf("read %q, %v", got, err)
+	}
+	b.Recycle()
+	if b.Feed([]byte("four")) {
+		t.Error("a recycled reader was fed")
+	}
+}
+
 // TestNoChannel: a channel that is nil is no source, and not one that never sends.
 func TestNoChannel(t *testing.T) {
 	for _, b := range []*BufReader{NewBufReaderChan(nil), NewBufReaderBuffersChan(nil), NewBufReader(nil)} {

@@ -39,6 +39,19 @@ func ExampleNewBufReaderChan() {
 	// Output: one line <nil>
 }
 
+func ExampleBufReader_Feed() {
+	r := gomem.NewBufReaderChan(make(chan []byte, 1))
+	fmt.Println(r.Feed([]byte("kept")), r.Feed([]byte("dropped")))
+	s, err := r.ReadString(4)
+	fmt.Println(s, err)
+	r.Recycle()
+	fmt.Println(r.Feed([]byte("too late")))
+	// Output:
+	// true false
+	// kept <nil>
+	// false
+}
+
 func ExampleNewBufReaderBuffersChan() {
 	feed := make(chan net.Buffers, 1)
 	feed <- net.Buffers{[]byte("he"), []byte("ad"), []byte("body")}

@@ -50,6 +50,20 @@ func (p *packets) close() {
 	close(p.ch)
 }
 
+// Feed sends packet to Mouth without waiting. True means that it was sent, and so
+// given away; false that Mouth is full or closed, or that there is none. Another
+// goroutine may read meanwhile. O(1), never allocates.
+func (b *BufReader) Feed(packet []byte) (sent bool) {
+	mouth := b.Mouth
+	defer func() { _ = recover() }() // closed: there is no way to ask
+	select {
+	case mouth <- packet:
+		return true
+	default:
+		return false
+	}
+}
+
 // lists is the feeder over a channel of packet lists, which its sender closes.
 type lists struct{ ch chan net.Buffers }
 

@@ -143,6 +143,7 @@ var (
 	_ *scalable                                        = &new(gomem.BufReader).Allocator
 	_ *int                                             = &new(gomem.BufReader).BufLen
 	_ *chan []byte                                     = &new(gomem.BufReader).Mouth
+	_ func(streamReader, []byte) bool                  = streamReader.Feed
 	_ func(streamReader, []byte) (int, error)          = streamReader.Read
 	_ func(streamReader) (byte, error)                 = streamReader.ReadByte
 	_ func(streamReader, int) (int, error)             = streamReader.ReadBE
