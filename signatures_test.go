@@ -136,6 +136,13 @@ var (
 const _ int = gomem.BuddySize
 
 var (
+	_ func(func() *int) *gomem.Pool[*int]  = gomem.NewPool[*int]
+	_ func(*gomem.Pool[*int]) *int         = (*gomem.Pool[*int]).Get
+	_ func(*gomem.Pool[*int], *int)        = (*gomem.Pool[*int]).Put
+	_ func(*gomem.Pool[*int], func() *int) = (*gomem.Pool[*int]).SetNew
+)
+
+var (
 	_ func(io.Reader) streamReader                     = gomem.NewBufReader
 	_ func(io.Reader, int) streamReader                = gomem.NewBufReaderWithBufLen
 	_ func(chan []byte) streamReader                   = gomem.NewBufReaderChan
