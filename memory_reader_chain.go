@@ -22,14 +22,24 @@ func (r *MemoryReader) Range(yield func([]byte)) {
 func (r *MemoryReader) RangeN(n int, yield func([]byte)) {
 	n = min(n, r.Length)
 	for n > 0 && r.fill() {
+		// The view is not cut from cur: for the compiler all that r refers to would
+		// leave with it, and a Memory in a variable move to the heap.
+		var b []byte
+		if i := r.next - 1; i < len(r.Buffers) {
+			b = r.Buffers[i]
+		}
 		start := r.off
 		take := min(n, r.Length, len(r.cur)-start)
 		end := start + take
+		if end > len(b) {
+			r.cur, r.off = nil, 0 // the Memory was changed while it was read
+			return
+		}
 		r.off = end
 		r.Length -= take
 		n -= take
 		if yield != nil {
-			yield(r.cur[start:end:end])
+			yield(b[start:end:end])
 		}
 	}
 }

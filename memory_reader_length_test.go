@@ -112,3 +112,37 @@ var wholeReads = map[string]func(r *MemoryReader) ([]byte, error){
 		return b.Bytes(), err
 	},
 }
+
+// TestRangeNLeavesMemoryInPlace: a Memory and a reader that are variables of a function
+// stay on its stack, so a chain is sent in parts without an allocation.
+func TestRangeNLeavesMemoryInPlace(t *testing.T) {
+	data := sequence(10)
+	parts := 0
+	allocs := testing.AllocsPerRun(100, func() {
+		m := NewMemory(data)
+		r := m.NewReader()
+		for r.Length > 0 {
+			r.RangeN(4, func([]byte) { parts++ })
+		}
+	})
+	if allocs != 0 || parts != 3*101 {
+		t.Errorf("%v allocations for %d parts", allocs, parts)
+	}
+}
+
+// TestRangeNOfChangedMemory: what is no longer in the chain is not yielded.
+func TestRangeNOfChangedMemory(t *testing.T) {
+	for _, change := range []func(m *Memory){
+		func(m *Memory) { m.Reset() },
+		func(m *Memory) { m.Buffers = m.Buffers[:0] },
+		func(m *Memory) { m.Buffers[0] = m.Buffers[0][:2] },
+	} {
+		m := NewMemory(sequence(8))
+		r := m.NewReader()
+		if _, err := r.ReadBytes(2); err != nil {
+			t.Fatal(err)
+		}
+		change(&m)
+		r.RangeN(4, func(b []byte) { t.Errorf("yielded %v", b) })
+	}
+}
