@@ -25,6 +25,7 @@ type recorder struct {
 	heap    []chunk  // blocks of the Go heap, where there is no such source
 	win     window
 	slabs   []func() // each zeroes objects of a scanned arena
+	handle  *Allocator
 }
 
 // holding has the pools with a live arena in debug mode. The objects of one may lie
@@ -100,7 +101,8 @@ func (r *recorder) owns(p uintptr) bool {
 // EnableDebugMode switches debug mode on or off for the arenas lent from now on.
 // In debug mode an arena records its objects, finds unattached heap pointers at
 // Release, and its memory is never used again: an access after the release faults
-// where pages can be protected, and reads poison elsewhere. Debug mode is slow, and
+// where pages can be protected, and reads poison elsewhere. The handle that Get
+// returned needs no Attach: it is in use until the release. Debug mode is slow, and
 // an arena dropped without a release is never given back, because the objects that
 // it points to must stay alive. Objects with pointers in a scanned arena are zeroed
 // at the release, and not checked, since they need no Attach. Built with the tag

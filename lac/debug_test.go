@@ -192,3 +192,26 @@ func TestScannedDebugZeroes(t *testing.T) {
 		}
 	}
 }
+
+// TestOwnHandleNeedsNoAttach: an object may hold the handle of its arena, which is in
+// use until the release, but not that of another.
+func TestOwnHandleNeedsNoAttach(t *testing.T) {
+	type owner struct{ AC *Allocator }
+	pool := quietPool(t, WithDebug())
+	for range 3 {
+		ac := pool.Get()
+		New[owner](ac).AC = ac
+		ac.CheckExternalPointers()
+		pool.DebugCheck()
+		ac.Release()
+	}
+	var got error
+	pool = NewPool("two", WithDebug(), WithMisuse(func(err error) { got = err }))
+	one, two := pool.Get(), pool.Get()
+	New[owner](one).AC = two
+	one.Release()
+	if !errors.Is(got, ErrUnattached) {
+		t.Errorf("the handle of another arena: %v", got)
+	}
+	two.Release()
+}

@@ -248,6 +248,7 @@ func (p *AllocatorPool) take(c *core) *Allocator {
 func (p *AllocatorPool) start(h *Allocator, c *core) {
 	h.core = c
 	if c.debug != nil {
+		c.debug.handle = h
 		p.mu.Lock()
 		if p.live == nil {
 			p.live = map[*core]struct{}{}

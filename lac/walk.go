@@ -149,7 +149,7 @@ func (w *walker) walk(p unsafe.Pointer, t reflect.Type) {
 // pointer records a finding if a is the address of an unattached heap object.
 func (w *walker) pointer(a uintptr) {
 	w.looked++
-	if a == 0 || w.rec.owns(a) || !inGoHeap(a) {
+	if a == 0 || w.rec.owns(a) || !inGoHeap(a) || a == uintptr(unsafe.Pointer(w.rec.handle)) {
 		return
 	}
 	i, found := slices.BinarySearchFunc(w.ranges, a, func(e extent, a uintptr) int { return cmp.Compare(e.lo, a) })
