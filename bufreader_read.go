@@ -20,7 +20,7 @@ func unsafeString(p []byte) string {
 
 // Read copies the bytes that have arrived into p, and waits only if there are
 // none. It copies at most one block, or reads straight from the source when p is
-// at least as large as a block.
+// at least as large as a block. For all of p there is [BufReader.ReadBinary].
 //
 // It returns 0 < n <= len(p), or 0 and an error: [io.EOF] at the end,
 // [io.ErrNoProgress] if the source keeps returning nothing, or the source's.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/gomem-go/gomem"
 	"github.com/gomem-go/gomem/backing"
@@ -119,6 +120,17 @@ func Example_realtime() {
 	b, err := pool.Alloc(1500) // a bounded number of steps, in any state
 	fmt.Println(len(b), err, pool.Free(b))
 	// Output: 1500 <nil> <nil>
+}
+
+func Example_readBinary() {
+	r := gomem.NewBufReader(iotest.OneByteReader(strings.NewReader("a whole tag")))
+	defer r.Recycle()
+	size := 11
+
+	tag := make([]byte, size)
+	n, err := r.ReadBinary(tag) // was r.Read(tag)
+	fmt.Println(n, string(tag), err)
+	// Output: 11 a whole tag <nil>
 }
 
 // TestReadme: each block of Go in the README stands in this file, line by line.
