@@ -42,19 +42,16 @@ var (
 	_ io.WriterTo    = (*MemoryReader)(nil)
 )
 
-// NewReadableBuffersFromBytes returns a reader of the buffers b, in order,
-// without a copy of their bytes. The slice b itself is neither kept nor changed.
-// One allocation, or two for more than two buffers.
+// NewReadableBuffersFromBytes returns a reader of the buffers b, in order, without a
+// copy. The slice b itself is kept and never changed: leave it as it is while the
+// reader is in use. O(len(b)); a reader that stays in its function allocates nothing,
+// else one allocation.
 func NewReadableBuffersFromBytes(b ...[]byte) MemoryReader {
-	var m struct {
-		Memory
-		few [2][]byte // saves the allocation of short lists
-	}
-	m.Buffers = append(m.few[:0], b...)
+	m := &Memory{Buffers: b[:len(b):len(b)]}
 	for _, buf := range b {
 		m.Size += len(buf)
 	}
-	return MemoryReader{Memory: &m.Memory, Length: m.Size}
+	return MemoryReader{Memory: m, Length: m.Size}
 }
 
 // fill moves on to the buffer that holds the next byte and reports whether

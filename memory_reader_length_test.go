@@ -146,3 +146,28 @@ func TestRangeNOfChangedMemory(t *testing.T) {
 		r.RangeN(4, func(b []byte) { t.Errorf("yielded %v", b) })
 	}
 }
+
+// TestReadableBuffersAreKept: the list of buffers is not copied, and not changed either.
+func TestReadableBuffersAreKept(t *testing.T) {
+	one, two, three := sequence(2), sequence(3), sequence(4)
+	allocs := testing.AllocsPerRun(100, func() {
+		r := NewReadableBuffersFromBytes(one, two, three)
+		for r.Length > 0 {
+			if _, err := r.ReadByte(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	if allocs != 0 {
+		t.Errorf("%v allocations", allocs)
+	}
+	list := [][]byte{one, two, three}
+	r := NewReadableBuffersFromBytes(list[:2]...)
+	r.PushOne(sequence(1))
+	r.UpdateBuffer(0, nil)
+	for i, want := range [][]byte{one, two, three} {
+		if !bytes.Equal(list[i], want) {
+			t.Errorf("buffer %d of the list is now %v", i, list[i])
+		}
+	}
+}
