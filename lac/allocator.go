@@ -132,8 +132,9 @@ func (ac *Allocator) share(c *core) {
 
 // IncRef takes one more reference, for a goroutine about to be started, and makes
 // the handle safe for use by several goroutines until it is released. On a
-// released handle ([ErrReleased]) and at 2^31-1 references it reports the misuse
-// and changes nothing. O(1); the first call allocates a table of 4 KiB.
+// released handle ([ErrReleased]) and at 2^31-1 references ([ErrReferences]) it
+// reports the misuse and changes nothing. O(1); the first call allocates a table
+// of 4 KiB.
 func (ac *Allocator) IncRef() {
 	if ac == nil {
 		return
@@ -145,7 +146,7 @@ func (ac *Allocator) IncRef() {
 			return
 		}
 		if n == math.MaxInt32 {
-			ac.pool.report("IncRef", errReferences, "")
+			ac.pool.report("IncRef", ErrReferences, "")
 			return
 		}
 		if n == 1 {

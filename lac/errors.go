@@ -21,8 +21,9 @@ var (
 	// ErrUnattached: an arena object holds a pointer to a Go heap object that
 	// was not attached. Found in debug mode only.
 	ErrUnattached = errors.New("unattached heap pointer")
-
-	errReferences = errors.New("more references than can be counted")
+	// ErrReferences: IncRef was called on a handle that has 2^31-1 references
+	// already, as many as can be counted. No reference is taken.
+	ErrReferences = errors.New("more references than can be counted")
 )
 
 // MisuseError says which call on which pool was wrong, and why.

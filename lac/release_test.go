@@ -181,7 +181,7 @@ func TestCountOfReferences(t *testing.T) {
 	ac.IncRef()
 	ac.refs = math.MaxInt32
 	ac.IncRef()
-	if ac.refs != math.MaxInt32 || !strings.Contains(log.all(), errReferences.Error()) {
+	if ac.refs != math.MaxInt32 || !errors.Is(p.Err(), ErrReferences) {
 		t.Errorf("%d references, %q", ac.refs, log.all())
 	}
 	ac.refs = 1
