@@ -35,6 +35,11 @@ func TestAppendKeepsToTheCapacity(t *testing.T) {
 			if m := Append(ac, n[:1:1], 9); m[1] != 9 || n[1] != 2 {
 				t.Errorf("%d, and %d behind it", m, n)
 			}
+			three := NewSlice[int](ac, 3, 3)
+			three[1], three[2] = 2, 3
+			if m := Append(ac, three[:1], 7, 8, 9); m[3] != 9 || three[1] != 2 || three[2] != 3 {
+				t.Errorf("%d, and %d behind its length", m, three)
+			}
 			type triple [3]uint32
 			o := New[struct {
 				all  [1]triple

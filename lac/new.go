@@ -169,7 +169,7 @@ func (ac *Allocator) invalid(op string) error {
 
 // Append appends v to s like the built-in, taking memory from the arena when the
 // capacity is used up. s may lie on the Go heap: then its elements are copied
-// when it grows. A slice at the end of a window grows in place. Amortised
+// when it grows. A full slice at the end of a window grows in place. Amortised
 // O(len(v)); one element within the capacity is a compare and a store, inlined.
 func Append[T any](ac *Allocator, s []T, v ...T) []T { return appendOne(ac, s, v, appendAll[T]) }
 
@@ -222,8 +222,9 @@ func grow[T any](ac *Allocator, s []T, extra int) []T {
 		c = need
 	}
 	// What is behind the capacity in the last word may be somebody's: that of s may
-	// have been cut, or s be an array in an object.
-	if was := uintptr(cap(s)) * size; was > 0 && was%word == 0 && ac.end > 0 {
+	// have been cut, or s be an array in an object. So may what is between length and
+	// capacity, where the built-in does not write either if there is too little of it.
+	if was := uintptr(cap(s)) * size; was > 0 && was%word == 0 && len(s) == cap(s) && ac.end > 0 {
 		// Safety: only compared; the slice ends where the window begins when it
 		// was the last thing handed out, and the window's bytes are zero.
 		end := uintptr(unsafe.Pointer(unsafe.SliceData(s))) + was
