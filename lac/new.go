@@ -1,6 +1,7 @@
 package lac
 
 import (
+	"strings"
 	"sync/atomic"
 	"unsafe"
 )
@@ -342,6 +343,11 @@ func (ac *Allocator) stringSlow(v string, size uintptr) *string {
 			*s = unsafe.String(unsafe.SliceData(b), len(b))
 			return s
 		}
+	}
+	if ac != nil && ac.alive("String") == nil {
+		s := new(string)
+		*s = strings.Clone(v) // v may be in the arena, and what is allocated now outlives it
+		return s
 	}
 	s := (*string)(newSlow[string](ac))
 	*s = ac.NewString(v)

@@ -1,0 +1,40 @@
+package lac
+
+import (
+	"errors"
+	"testing"
+)
+
+// Each call on a released handle is reported once, and nothing else of it is noticed.
+func TestEachLateCallIsReportedOnce(t *testing.T) {
+	for mode, opts := range modes {
+		p, _ := strictPool(t, opts...)
+		ac := p.Get()
+		ac.Release()
+		for name, f := range map[string]func(){
+			"New":                   func() { New[[3]int](ac)[2] = 1 },
+			"NewFrom":               func() { NewFrom(ac, new(int)) },
+			"NewEnum":               func() { NewEnum(ac, 1.5) },
+			"NewSlice":              func() { NewSlice[*int](ac, 1, 2)[0] = new(int) },
+			"Append":                func() { Append(ac, []string{"a"}, "b") },
+			"NewMap":                func() { NewMap[int, int](ac, 3)[1] = 2 },
+			"NewString":             func() { ac.NewString("late") },
+			"String":                func() { *ac.String("late") += "r" },
+			"String, empty":         func() { *ac.String("") += "r" },
+			"String, long":          func() { *ac.String("later than sixteen bytes") += "r" },
+			"Int":                   func() { *ac.Int(1)++ },
+			"Attach":                func() { Attach(ac, "text") },
+			"IncRef":                ac.IncRef,
+			"DecRef":                ac.DecRef,
+			"Release":               ac.Release,
+			"Fork":                  func() { ac.Fork() },
+			"CheckExternalPointers": ac.CheckExternalPointers,
+		} {
+			p.DumpStats(true)
+			f()
+			if n := p.Stats().Misuses; n != 1 || !errors.Is(p.Err(), ErrReleased) {
+				t.Errorf("%s, %s: %d reports, last %v", mode, name, n, p.Err())
+			}
+		}
+	}
+}
