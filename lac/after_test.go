@@ -38,3 +38,28 @@ func TestEachLateCallIsReportedOnce(t *testing.T) {
 		}
 	}
 }
+
+// A released arena keeps nothing of what was attached, nor the room for very much.
+func TestRoomOfAttachmentsGoes(t *testing.T) {
+	for name, attach := range map[string]func(ac *Allocator){
+		"pointers": func(ac *Allocator) { Attach(ac, new(int)) },
+		"values":   func(ac *Allocator) { Attach(ac, struct{ p *int }{new(int)}) },
+	} {
+		p := quietPool(t)
+		for _, n := range []int{20_000, 10} {
+			ac := p.Get()
+			for range n {
+				attach(ac)
+			}
+			c := ac.core
+			a := &c.attached
+			if len(a.values)+len(a.pointers) != n {
+				t.Errorf("%d values and %d pointers kept, want %d", len(a.values), len(a.pointers), n)
+			}
+			ac.Release()
+			if cap(a.values) > maxKeptAttachments || len(a.values)+len(a.pointers) > 0 {
+				t.Errorf("%s, after %d: room for %d values, %d pointers", name, n, cap(a.values), len(a.pointers))
+			}
+		}
+	}
+}

@@ -13,7 +13,7 @@ type attachments struct {
 	lastSize uintptr
 }
 
-// maxKeptAttachments bounds the map that an idle core keeps.
+// maxKeptAttachments bounds the map and the slice that an idle core keeps.
 const maxKeptAttachments = 1024
 
 func (a *attachments) reset() {
@@ -24,6 +24,9 @@ func (a *attachments) reset() {
 		a.pointers = nil
 	}
 	clear(a.pointers)
+	if cap(a.values) > maxKeptAttachments {
+		a.values = nil
+	}
 	clear(a.values)
 	a.values = a.values[:0]
 	a.last, a.lastSize = nil, 0
