@@ -2,6 +2,7 @@ package lac
 
 import (
 	"errors"
+	"math"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -43,6 +44,11 @@ func TestAttachedInParts(t *testing.T) {
 		},
 		"pointers in an array": func(ac *Allocator, h *holder) {
 			h.P = &Attach(ac, [2]*twoHalves{1: new(twoHalves)})[1].back[7]
+		},
+		"part of a slice, then all of it": func(ac *Allocator, h *holder) {
+			s := make([]int, 10_000)
+			Attach(ac, &s[0])
+			h.S = Attach(ac, s)[5000:]
 		},
 		"front of an object by its back": func(ac *Allocator, h *holder) {
 			x := new(twoHalves)
@@ -87,6 +93,55 @@ func TestNotAttachedBeside(t *testing.T) {
 		return
 	}
 	t.Skip("no two objects side by side")
+}
+
+// An unattached pointer may lead to where no object is, because what it pointed to is
+// gone. The runtime stops a program that asks about such an address.
+func TestUnattachedWhereNoObjectIs(t *testing.T) {
+	if !exactHeap {
+		t.Skip("portable builds ask the runtime nothing")
+	}
+	// One of them is the first on its page, and no page ends with one.
+	var all [200]*[18]uint64
+	size := uintptr(math.MaxInt)
+	for i := range all {
+		all[i] = new([18]uint64)
+		for _, x := range all[:i] {
+			gap := int(uintptr(unsafe.Pointer(all[i])) - uintptr(unsafe.Pointer(x)))
+			size = min(size, uintptr(max(gap, -gap)))
+		}
+	}
+	for _, x := range all {
+		p, _ := strictPool(t, WithDebug())
+		ac := p.Get()
+		Attach(ac, &x[3])
+		at := uintptr(unsafe.Pointer(x))
+		check := func(a uintptr, found bool) {
+			t.Helper()
+			h := (*uintptr)(unsafe.Pointer(New[*int](ac)))
+			*h = a // a number to the collector, and nobody follows it
+			ac.CheckExternalPointers()
+			if p.Err() != nil != found {
+				t.Fatalf("pointer at %d of an object of %d bytes: %v", int(a-at), size, p.Err())
+			}
+			*h = 0
+			p.DumpStats(true)
+		}
+		check(at, false)
+		check(at+size-1, false)
+		check(at+143, false)
+		check(at+size, true)
+		check(at|(pageSize-1), true)
+		ac.Release()
+	}
+	// All of the last page of a large object counts as its own.
+	p := quietPool(t, WithDebug())
+	ac := p.Get()
+	large := make([]byte, 40_000)
+	Attach(ac, &large[39_000])
+	h := (*uintptr)(unsafe.Pointer(New[*byte](ac)))
+	*h = uintptr(unsafe.Pointer(&large[39_000])) | (pageSize - 1)
+	ac.Release()
 }
 
 // Arenas come and go while DebugCheck looks at all there are.

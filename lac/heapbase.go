@@ -23,3 +23,25 @@ func heapObject(p uintptr) uintptr {
 	base, _, _ := findObject(p, 0, 0)
 	return base
 }
+
+// sameObject tells whether a, which is behind the attached byte at last and on the
+// same page, is in the same Go heap object. It asks the runtime about no address that
+// may be in no object, as a may be: at the end of a page there can be room that is
+// too small for one.
+func sameObject(last, a uintptr) bool {
+	base, _, index := findObject(last, 0, 0)
+	if base == 0 {
+		return false
+	}
+	if index > 0 { // all objects around have the size of the one before
+		return a-base < base-heapObject(base-1)
+	}
+	// There is an object behind the first one, unless it fills its pages or is large.
+	const large = 32<<10 - 8
+	for p := last&^7 + 8; p <= a && p-base < large; p += 8 {
+		if heapObject(p) != base {
+			return false
+		}
+	}
+	return true
+}

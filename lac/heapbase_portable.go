@@ -9,3 +9,5 @@ const exactHeap = false
 func inGoHeap(uintptr) bool { return true }
 
 func heapObject(p uintptr) uintptr { return p }
+
+func sameObject(uintptr, uintptr) bool { return false }

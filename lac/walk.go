@@ -24,9 +24,7 @@ type extent struct{ lo, hi uintptr }
 // found here. So cycles end and shared structures cost nothing.
 type walker struct {
 	rec      *recorder
-	ranges   []extent             // attached addresses, sorted, disjoint or nested
-	bases    map[uintptr]struct{} // starts of the attached heap objects
-	pages    map[uintptr]struct{} // heap pages known to be in use
+	ranges   []extent // attached addresses, sorted and disjoint
 	pointers map[reflect.Type]bool
 	path     []string
 	findings []string
@@ -37,10 +35,7 @@ type walker struct {
 func (c *core) inspect() *walker {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	w := &walker{
-		rec: c.debug, bases: map[uintptr]struct{}{}, pages: map[uintptr]struct{}{},
-		pointers: map[reflect.Type]bool{},
-	}
+	w := &walker{rec: c.debug, pointers: map[reflect.Type]bool{}}
 	w.know(&c.attached)
 	w.know(&c.pool.known.attached)
 	w.ranges = mergeExtents(w.ranges)
@@ -69,10 +64,7 @@ func (w *walker) know(as *attachments) {
 	for p, size := range as.pointers {
 		lo, hi := uintptr(p), uintptr(p)+max(size, 1)
 		if inGoHeap(lo) {
-			w.pages[lo>>heapPageShift] = struct{}{}
-			w.pages[(hi-1)>>heapPageShift] = struct{}{}
 			if base := heapObject(lo); base != 0 {
-				w.bases[base] = struct{}{}
 				lo = base
 			}
 		}
@@ -92,6 +84,19 @@ func mergeExtents(all []extent) []extent {
 		out = append(out, e)
 	}
 	return out
+}
+
+// extentAt returns the last extent that begins at a or in front of it, if there is one,
+// and tells whether a lies in it.
+func extentAt(all []extent, a uintptr) (e *extent, in bool) {
+	i, found := slices.BinarySearchFunc(all, a, func(e extent, a uintptr) int { return cmp.Compare(e.lo, a) })
+	if !found {
+		i--
+	}
+	if i < 0 {
+		return nil, false
+	}
+	return &all[i], a < all[i].hi
 }
 
 // follow is hasPointers with a memory.
@@ -152,17 +157,15 @@ func (w *walker) pointer(a uintptr) {
 	if a == 0 || w.rec.owns(a) || !inGoHeap(a) || a == uintptr(unsafe.Pointer(w.rec.handle)) {
 		return
 	}
-	i, found := slices.BinarySearchFunc(w.ranges, a, func(e extent, a uintptr) int { return cmp.Compare(e.lo, a) })
-	if found || i > 0 && a < w.ranges[i-1].hi {
+	e, in := extentAt(w.ranges, a)
+	if in {
 		return
 	}
-	// Another part of an attached object. The runtime may only be asked about
-	// pages in use, and those of attached objects are. How many pages such an object
-	// has it does not tell, so what is farther away is reported.
-	if _, ok := w.pages[a>>heapPageShift]; ok {
-		if _, ok := w.bases[heapObject(a)]; ok {
-			return
-		}
+	// Another part of an attached object. How many pages such an object has the
+	// runtime does not tell, so what is farther away is reported.
+	if e != nil && (e.hi-1)>>heapPageShift == a>>heapPageShift && sameObject(e.hi-1, a) {
+		e.hi = a + 1
+		return
 	}
 	if path := strings.Join(w.path, ""); len(w.findings) < maxFindings && !slices.Contains(w.findings, path) {
 		w.findings = append(w.findings, path)
