@@ -40,6 +40,9 @@ type object struct {
 	n   int
 }
 
+// debugBlocks has the size of each block of a live debug arena by its address.
+var debugBlocks sync.Map
+
 // graveyard keeps the pages of released arenas inaccessible.
 type graveyard struct {
 	blocks [][]byte
@@ -74,11 +77,13 @@ func (r *recorder) take(n uintptr) unsafe.Pointer {
 		if mem, err := src.Map(int(size)); err == nil {
 			r.mapped = append(r.mapped, mem)
 			r.win = window{unsafe.Pointer(unsafe.SliceData(mem)), 0, size}
+			debugBlocks.Store(r.win.base, size)
 			return r.win.bump(n)
 		}
 	}
 	ch := newChunk(size + header)
 	r.heap = append(r.heap, ch)
+	debugBlocks.Store(ch.base, ch.size)
 	r.win = window{ch.base, header, ch.size}
 	return r.win.bump(n)
 }
@@ -112,8 +117,8 @@ func (r *recorder) owns(p uintptr) bool {
 // If only a part of a large object was attached, a pointer more than 8 KiB past that
 // part is reported as unattached, for example if one element of a long slice was
 // attached and the pointer is to another: attach the slice. Pointers to objects of
-// other arenas in debug mode are not checked: it is not known which arena is meant to
-// live longer, and following one after that arena's release faults.
+// other live arenas in debug mode are not checked: it is not known which arena is
+// meant to live longer, and following one after that arena's release faults.
 func (p *AllocatorPool) EnableDebugMode(on bool) {
 	if p == nil {
 		return
@@ -157,9 +162,11 @@ func (p *AllocatorPool) bury(c *core) {
 		for i := range data {
 			data[i] = poison
 		}
+		debugBlocks.Delete(b.base)
 	}
 	src, protector := guarded()
 	for _, b := range c.debug.mapped {
+		debugBlocks.Delete(unsafe.Pointer(unsafe.SliceData(b)))
 		p.graves.bury(b, src, protector)
 	}
 	*c.debug, c.attached = recorder{}, attachments{}

@@ -144,6 +144,23 @@ func TestUnattachedWhereNoObjectIs(t *testing.T) {
 	ac.Release()
 }
 
+// A pointer from one arena in debug mode to another one is not checked, wherever the
+// two lie.
+func TestBetweenDebugArenas(t *testing.T) {
+	blocks := func() (n int) {
+		debugBlocks.Range(func(any, any) bool { n++; return true })
+		return n
+	}
+	before := blocks()
+	a, b := quietPool(t, WithDebug()).Get(), quietPool(t, WithDebug()).Get()
+	*New[*int](a) = New[int](b)
+	a.Release()
+	b.Release()
+	if now := blocks(); now != before {
+		t.Errorf("%d blocks known, then %d", before, now)
+	}
+}
+
 // Arenas come and go while DebugCheck looks at all there are.
 func TestDebugCheckWhileReleased(t *testing.T) {
 	p := quietPool(t, WithDebug())

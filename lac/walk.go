@@ -25,6 +25,7 @@ type extent struct{ lo, hi uintptr }
 type walker struct {
 	rec      *recorder
 	ranges   []extent // attached addresses, sorted and disjoint
+	arenas   []extent // all arenas in debug mode, once that was asked
 	pointers map[reflect.Type]bool
 	path     []string
 	findings []string
@@ -84,6 +85,16 @@ func mergeExtents(all []extent) []extent {
 		out = append(out, e)
 	}
 	return out
+}
+
+// liveBlocks returns the memory of all live arenas in debug mode.
+func liveBlocks() (all []extent) {
+	debugBlocks.Range(func(base, size any) bool {
+		lo := uintptr(base.(unsafe.Pointer))
+		all = append(all, extent{lo, lo + size.(uintptr)})
+		return true
+	})
+	return mergeExtents(all)
 }
 
 // extentAt returns the last extent that begins at a or in front of it, if there is one,
@@ -165,6 +176,12 @@ func (w *walker) pointer(a uintptr) {
 	// runtime does not tell, so what is farther away is reported.
 	if e != nil && (e.hi-1)>>heapPageShift == a>>heapPageShift && sameObject(e.hi-1, a) {
 		e.hi = a + 1
+		return
+	}
+	if w.arenas == nil {
+		w.arenas = liveBlocks()
+	}
+	if _, in := extentAt(w.arenas, a); in {
 		return
 	}
 	if path := strings.Join(w.path, ""); len(w.findings) < maxFindings && !slices.Contains(w.findings, path) {
