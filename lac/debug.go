@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// graveBytes bounds the address space of released debug arenas that stays
-	// inaccessible; the oldest go first.
+	// graveBytes bounds the address space of released debug arenas, of all pools,
+	// that stays inaccessible; the oldest go first.
 	graveBytes = 256 << 20
 	// poison fills released debug memory that cannot be made inaccessible. Read
 	// as a pointer it is not a valid address.
@@ -43,8 +43,12 @@ type object struct {
 // debugBlocks has the size of each block of a live debug arena by its address.
 var debugBlocks sync.Map
 
+// graves has the blocks of all pools: those of a dropped pool go in their turn, too.
+var graves graveyard
+
 // graveyard keeps the pages of released arenas inaccessible.
 type graveyard struct {
+	mu     sync.Mutex
 	blocks [][]byte
 	bytes  int
 }
@@ -167,7 +171,7 @@ func (p *AllocatorPool) bury(c *core) {
 	src, protector := guarded()
 	for _, b := range c.debug.mapped {
 		debugBlocks.Delete(unsafe.Pointer(unsafe.SliceData(b)))
-		p.graves.bury(b, src, protector)
+		graves.bury(b, src, protector)
 	}
 	*c.debug, c.attached = recorder{}, attachments{}
 }
@@ -176,6 +180,8 @@ func (p *AllocatorPool) bury(c *core) {
 // block that the system refuses to protect is unmapped at once, which makes it
 // as inaccessible.
 func (g *graveyard) bury(b []byte, src backing.Source, protector backing.Protector) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	if protector.Protect(b) != nil {
 		_ = src.Unmap(b)
 		return

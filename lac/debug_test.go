@@ -161,6 +161,27 @@ func TestBetweenDebugArenas(t *testing.T) {
 	}
 }
 
+// The pages of released arenas are bounded in the process, not for each pool.
+func TestGravesOfAllPools(t *testing.T) {
+	if _, protector := guarded(); protector == nil {
+		t.Skip("no pages to protect")
+	}
+	for range 3 {
+		ac := quietPool(t, WithDebug()).Get()
+		NewSlice[byte](ac, 0, graveBytes/2) // nobody touches them
+		ac.Release()
+	}
+	graves.mu.Lock()
+	defer graves.mu.Unlock()
+	sum := 0
+	for _, b := range graves.blocks {
+		sum += len(b)
+	}
+	if sum != graves.bytes || sum > graveBytes || sum < graveBytes/2 {
+		t.Errorf("%d bytes, %d counted", sum, graves.bytes)
+	}
+}
+
 // Arenas come and go while DebugCheck looks at all there are.
 func TestDebugCheckWhileReleased(t *testing.T) {
 	p := quietPool(t, WithDebug())

@@ -64,7 +64,6 @@ type AllocatorPool struct {
 	prev     shards             // the shards replaced last, until the second collection after
 	prevSeen bool               // the first one was
 	live     map[*core]struct{} // arenas in debug mode
-	graves   graveyard
 }
 
 // shard is what one processor owns of a pool.
