@@ -20,7 +20,8 @@ func defaults() settings {
 func WithLogger(logger Logger) Option { return func(s *settings) { s.logger = logger } }
 
 // WithMisuse calls f with a [*MisuseError] per misuse, instead of the logger.
-// f may panic: then, too, the misuse has changed nothing.
+// f may panic: then, too, the misuse has changed nothing, and a release that reports
+// [ErrHeld] or [ErrUnattached] is done.
 func WithMisuse(f func(error)) Option { return func(s *settings) { s.onMisuse = f } }
 
 // WithIdleArenas bounds how many idle arenas the pool keeps besides the few

@@ -8,7 +8,7 @@ type Stats struct {
 	Cores          int64  // arenas made; the others were reused
 	ChunksMade     int64  // chunks allocated from the Go heap
 	ChunksReused   int64  // chunks served from the pool
-	ChunksDropped  int64  // chunks left to the collector
+	ChunksDropped  int64  // idle chunks left to the collector, without those of idle arenas
 	IdleBytes      int    // bytes of idle chunks, without those of idle arenas
 	Misuses        int64  // reports so far
 }
