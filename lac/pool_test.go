@@ -21,3 +21,41 @@ func TestIdleLimit(t *testing.T) {
 		}
 	}
 }
+
+// A collection leaves the idle arenas that were needed since the one before, and the
+// chunks of what is too many serve others.
+func TestIdleArenasGo(t *testing.T) {
+	p := quietPool(t)
+	p.watched = true // by nobody, so that the only collections are those below
+	var idle []*core
+	for range 10 {
+		idle = append(idle, p.newCore())
+	}
+	p.idle = append(p.idle, idle...)
+	p.collected()
+	a, b := p.findCore(), p.findCore()
+	p.idle = append(p.idle, a, b)
+	p.collected()
+	if len(p.idle) != 2 {
+		t.Errorf("%d of 10 idle arenas left, 2 were needed", len(p.idle))
+	}
+	for range 3 {
+		if c := p.findCore(); c == nil || c.first.base == nil {
+			t.Error("no arena")
+		}
+	}
+	if n := p.Stats().Cores; n != 11 {
+		t.Errorf("%d arenas made", n)
+	}
+	p = quietPool(t, WithIdleArenas(0))
+	idle = nil
+	for range shardCores*shardCount() + 3 {
+		idle = append(idle, p.newCore())
+	}
+	for _, c := range idle {
+		p.retire(c)
+	}
+	if n := p.Stats().IdleBytes; n < 3*defaultChunkSize {
+		t.Errorf("%d bytes idle", n)
+	}
+}

@@ -138,15 +138,21 @@ func (t *seats) clear(all bool) {
 		}
 		atomic.StorePointer(shared(&t.places[i]), nil)
 		t.prev = append(t.prev, s)
-		if h := s.latest(); !atomic.CompareAndSwapInt32(&h.lone, lone, homeless) {
-			atomic.CompareAndSwapInt32(&h.lone, seated, homeless)
-		}
+		s.evict()
+	}
+}
+
+// evict makes the release of the arena that is out tell the pool.
+func (s *seat) evict() {
+	if h := s.latest(); !atomic.CompareAndSwapInt32(&h.lone, lone, homeless) {
+		atomic.CompareAndSwapInt32(&h.lone, seated, homeless)
 	}
 }
 
 // collected follows a collection. The caller holds the lock of the pool.
 func (t *seats) collected() {
 	for _, s := range t.prev {
+		s.evict() // a Get at the same moment may have lent it after the first time
 		gets, releases := s.lent()
 		t.gets += gets
 		t.releases += releases
