@@ -10,17 +10,19 @@ import (
 	"path/filepath"
 )
 
-// pageFile is a file that is made beside path and takes its place when it is
+// pageFile is a page to come. It is made beside path and takes its place when it is
 // complete, so that path never holds half a page. What is no file, as a pipe or a
 // device, is written to as it is.
 type pageFile struct {
 	path string   // empty if f is what was named
-	f    *os.File // nil once written or discarded
+	f    *os.File // what was named, until it is closed
 }
 
-// createPage makes the file beside path, or where path leads to. Errors: what the
-// system says, and fs.ErrExist for a directory.
-func createPage(path string) (*pageFile, error) {
+// openPage finds out whether a file can be made beside path, or where path leads
+// to. None is left there: a second interrupt, or a pipe that nobody reads any more,
+// ends the program without a chance to remove it. Errors: what the system says, and
+// fs.ErrExist for a directory.
+func openPage(path string) (*pageFile, error) {
 	if info, err := os.Stat(path); err == nil {
 		switch {
 		case info.IsDir():
@@ -36,41 +38,52 @@ func createPage(path string) (*pageFile, error) {
 			return nil, err
 		}
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	f, err := createBeside(path)
 	if err != nil {
 		return nil, err
 	}
-	return &pageFile{path: path, f: f}, nil
+	return &pageFile{path: path}, remove(f)
 }
 
-// write has fill write the file and puts it in the place of path, if that
-// succeeded.
+func createBeside(path string) (*os.File, error) {
+	return os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+}
+
+func remove(f *os.File) error { return errors.Join(f.Close(), os.Remove(f.Name())) }
+
+// write has fill write the page.
 func (p *pageFile) write(fill func(io.Writer) error) error {
-	defer p.discard()
-	out := bufio.NewWriter(p.f)
-	err := errors.Join(fill(out), out.Flush())
 	if p.path == "" {
+		return fillFile(p.f, fill)
+	}
+	f, err := createBeside(p.path)
+	if err != nil {
 		return err
 	}
-	if err = errors.Join(err, p.f.Chmod(0o644), p.f.Close()); err != nil {
-		return err
+	err = fillFile(f, fill)
+	if err == nil {
+		err = errors.Join(f.Chmod(0o644), f.Close())
 	}
-	if err := os.Rename(p.f.Name(), p.path); err != nil {
-		return err
+	if err == nil {
+		err = os.Rename(f.Name(), p.path)
 	}
-	p.f = nil
-	return nil
+	if err != nil {
+		_ = remove(f) // why there is no page is what matters
+	}
+	return err
 }
 
-// discard removes the file unless it was written.
-func (p *pageFile) discard() {
-	if p.f == nil {
-		return
+func fillFile(f *os.File, fill func(io.Writer) error) error {
+	out := bufio.NewWriter(f)
+	if err := fill(out); err != nil {
+		return err
 	}
-	// Nothing of it was asked for, so nobody has to know if it stays.
-	_ = p.f.Close()
-	if p.path != "" {
-		_ = os.Remove(p.f.Name())
+	return out.Flush()
+}
+
+// close is for who is done with the page, written or not.
+func (p *pageFile) close() {
+	if p.f != nil {
+		_ = p.f.Close() // what was written has been flushed
 	}
-	p.f = nil
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -44,12 +45,41 @@ func TestPageIntoAPipe(t *testing.T) {
 	}
 }
 
-func writeText(t *testing.T, path, text string) {
-	t.Helper()
-	page, err := createPage(path)
+// Nothing lies beside the page while the traces are measured: who is killed then
+// removes nothing.
+func TestPageToCome(t *testing.T) {
+	dir := t.TempDir()
+	page, err := openPage(filepath.Join(dir, "page.html"))
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer page.close()
+	if names, err := os.ReadDir(dir); err != nil || len(names) > 0 {
+		t.Errorf("made too early: %v, %v", names, err)
+	}
+}
+
+// A device that takes nothing is one reason, not two.
+func TestPageOnAFullDevice(t *testing.T) {
+	page, err := openPage("/dev/full")
+	if err != nil || page.path != "" {
+		t.Skip("the system has no such device")
+	}
+	defer page.close()
+	long := strings.Repeat("x", 1<<16)
+	err = page.write(func(w io.Writer) error { _, err := io.WriteString(w, long); return err })
+	if err == nil || strings.Contains(err.Error(), "\n") {
+		t.Errorf("write: %v", err)
+	}
+}
+
+func writeText(t *testing.T, path, text string) {
+	t.Helper()
+	page, err := openPage(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer page.close()
 	if err := page.write(func(w io.Writer) error { _, err := io.WriteString(w, text); return err }); err != nil {
 		t.Fatal(err)
 	}

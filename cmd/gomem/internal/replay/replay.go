@@ -79,11 +79,11 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	case len(o.files) == 0:
 		return o, errors.New("no trace given; \"gomem replay -h\" explains")
 	case o.rounds < 1 || o.rounds > maxRounds:
-		return o, fmt.Errorf("%d rounds, want 1 to %d", o.rounds, maxRounds)
+		return o, fmt.Errorf("-rounds %d, want 1 to %d", o.rounds, maxRounds)
 	case o.maxLive < 1:
-		return o, fmt.Errorf("a limit of %d bytes", o.maxLive)
+		return o, fmt.Errorf("-max-live %d, want at least 1", o.maxLive)
 	case len(selected(o.only)) == 0:
-		return o, fmt.Errorf("no configuration has %q in its name", o.only)
+		return o, fmt.Errorf("-only %q, which is in the name of no configuration", o.only)
 	}
 	return o, nil
 }
@@ -106,14 +106,14 @@ func run(ctx context.Context, o options, stdout, stderr io.Writer) error {
 	if o.html != "" {
 		// Before the measurements, which may take long.
 		var err error
-		if page, err = createPage(o.html); err != nil {
+		if page, err = openPage(o.html); err != nil {
 			return fmt.Errorf("the page cannot be written: %w", err)
 		}
-		defer page.discard()
+		defer page.close()
 	}
 	var results []result
 	for _, file := range o.files {
-		t, err := trace.ReadFile(file, trace.Limits{Ops: maxOps, Live: o.maxLive})
+		t, err := readTrace(ctx, file, trace.Limits{Ops: maxOps, Live: o.maxLive})
 		if err != nil {
 			return err
 		}
@@ -147,6 +147,33 @@ func run(ctx context.Context, o options, stdout, stderr io.Writer) error {
 	}
 	fmt.Fprintf(stdout, "charts: %s\n", o.html)
 	return nil
+}
+
+// readTrace reads a file until ctx is done.
+func readTrace(ctx context.Context, path string, limits trace.Limits) (*trace.Trace, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	t, err := trace.Decode(reader{ctx, f}, limits)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return t, nil
+}
+
+// reader is r until ctx is done.
+type reader struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (r reader) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.r.Read(p)
 }
 
 // defaultMaxLive is half of the machine's memory where that can be read, and

@@ -188,6 +188,9 @@ func TestRunRefusesBadArguments(t *testing.T) {
 			!strings.HasPrefix(stderr.String(), "gomem replay: ") || strings.Count(stderr.String(), "\n") != 1 {
 			t.Errorf("Run(%q) = %d, printed %q", args, status, stderr.String())
 		}
+		if len(args) > 0 && !strings.Contains(stderr.String(), args[0]) {
+			t.Errorf("Run(%q) does not name the flag: %q", args, stderr.String())
+		}
 	}
 	if status := Run(t.Context(), []string{"-h"}, io.Discard, io.Discard); status != 0 {
 		t.Errorf("-h: status %d", status)
@@ -205,6 +208,17 @@ func TestRunStopsWhenCancelled(t *testing.T) {
 	}
 	if _, err := os.Stat(html); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the page exists: %v", err)
+	}
+}
+
+// An interrupt ends the reading, which takes as long as the file is large.
+func TestRunStopsWhileItReads(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var stderr bytes.Buffer
+	bad := writeBytes(t, "bad", []byte("malloc 0 1\nmalloc 7 1\n"))
+	if status := Run(ctx, []string{bad}, io.Discard, &stderr); status != 1 || !strings.Contains(stderr.String(), "context canceled") {
+		t.Errorf("status %d: %s", status, &stderr)
 	}
 }
 
@@ -229,7 +243,7 @@ func TestNoRoomNamesTheOperation(t *testing.T) {
 func TestPageLeavesTheOldOne(t *testing.T) {
 	path := writeBytes(t, "page.html", []byte("old"))
 	broken := errors.New("broken")
-	page, err := createPage(path)
+	page, err := openPage(path)
 	if err != nil {
 		t.Fatal(err)
 	}
