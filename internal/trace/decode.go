@@ -110,7 +110,7 @@ func (b *builder) decodeText(in *bufio.Reader) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, bufio.ErrTooLong):
-		return b.fail(ErrSyntax, "a line of more than %d bytes", bufio.MaxScanTokenSize)
+		return b.fail(ErrSyntax, "a line of more than %d bytes", bufio.MaxScanTokenSize-1)
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return b.fail(ErrTruncated, "%s", endsInside)
 	default:

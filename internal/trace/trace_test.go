@@ -134,7 +134,7 @@ func TestErrorsOfTextNameTheLine(t *testing.T) {
 		"# a\n\nmalloc 0 1\ncalloc 1 1\n":        `line 4, operation 1: not an operation: "calloc 1 1"`,
 		"malloc 0 1\r\n\r\nfree 0\r\nfree 0\r\n": "line 4, operation 2: id freed twice: 0",
 		"malloc 0 1\nfree 7":                     "line 2, operation 1: free of an unknown id: 7, of 1",
-		"\n# " + strings.Repeat("x", 1<<17):      "line 2, operation 0: not an operation: a line of more than 65536 bytes",
+		"\n# " + strings.Repeat("x", 1<<17):      "line 2, operation 0: not an operation: a line of more than 65535 bytes",
 	} {
 		if _, err := Decode(strings.NewReader(in), Limits{}); err == nil || err.Error() != want {
 			t.Errorf("%.40q: error %q, want %q", in, err, want)
