@@ -22,6 +22,7 @@ func TestRun(t *testing.T) {
 		{[]string{"soak", "-fly"}, 2, "", "gomem soak: flag provided but not defined: -fly\n"},
 		{[]string{"fly"}, 2, "", `gomem: unknown command "fly"`},
 		{[]string{"relay", "-streams", "0"}, 2, "", "gomem relay: -streams 0"},
+		{[]string{"relay", "-listen", "here"}, 1, "", "gomem relay: -listen here: "},
 	} {
 		var out, errs bytes.Buffer
 		if status := run(t.Context(), c.args, &out, &errs); status != c.status {

@@ -207,7 +207,7 @@ func serve(ctx context.Context, cfg *config, stdout io.Writer, show *progress) (
 	e := newEngine(cfg.engine)()
 	srv, err := listen(cfg.listen, e)
 	if err != nil {
-		return errors.Join(err, e.close())
+		return errors.Join(fmt.Errorf("-listen %s: %w", cfg.listen, err), e.close())
 	}
 	srv.report = show.say
 	var accepting sync.WaitGroup

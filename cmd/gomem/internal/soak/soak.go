@@ -84,9 +84,10 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	flags.Uint64Var(&s.seed, "seed", uint64(time.Now().UnixNano()), "`number` that decides every operation; the default is the time")
 	flags.StringVar(&s.placement, "placement", "sizeclasses", names(placements))
 	flags.StringVar(&s.backing, "backing", "mmap", names(backings))
-	flags.IntVar(&s.live, "live", 64, "`MiB` to keep live in a plateau")
+	flags.IntVar(&s.live, "live", 64, "`MiB` to keep live in a plateau; on top come about 4, on their way from one goroutine\nto another, and a few KiB of each goroutine")
 	flags.BoolVar(&s.debug, "debug", false, "put the allocator into debug mode")
 	flags.BoolVar(&s.sample, "sample", false, "put some blocks between guard pages")
+	flags.Lookup("seed").DefValue = "0" // not worth printing
 	if err := cli.Parse(flags, args, intro, stderr); err != nil {
 		return s, err
 	}
