@@ -2,6 +2,7 @@ package trace
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -33,8 +34,12 @@ type recorded struct {
 
 const pageShift = 12
 
-// errTooMany: the format has no more ids.
-var errTooMany = errors.New("a trace has room for 2³¹ blocks")
+var (
+	// errTooMany: the format has no more ids.
+	errTooMany = errors.New("a trace has room for 2³¹ blocks")
+	// errPanicked: nobody knows how much was written.
+	errPanicked = errors.New("the writer of the trace panicked")
+)
 
 // NewRecorder returns a recorder that writes to w. The caller closes it, which
 // writes out what is buffered; w stays open.
@@ -90,10 +95,15 @@ func (r *Recorder) Reset() {
 func (r *Recorder) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.flush()
+	return r.err
+}
+
+func (r *Recorder) flush() {
 	if r.err == nil {
+		r.err = errPanicked // unless it returns
 		r.err = r.out.Flush()
 	}
-	return r.err
 }
 
 func (r *Recorder) write(op uint32) {
@@ -102,12 +112,14 @@ func (r *Recorder) write(op uint32) {
 	}
 	var word [4]byte
 	binary.LittleEndian.PutUint32(word[:], op)
+	r.err = errPanicked // unless it returns
 	_, r.err = r.out.Write(word[:])
 }
 
 func (r *Recorder) add(start, size uintptr) {
 	if r.next == FreeBit {
-		r.err = errTooMany
+		r.flush() // what came before stays valid
+		r.err = cmp.Or(r.err, errTooMany)
 		return
 	}
 	r.keep(recorded{start, start + size, r.next})

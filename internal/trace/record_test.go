@@ -161,6 +161,78 @@ func TestRecorderTellsBlocksInTheRoomOfOthers(t *testing.T) {
 	}
 }
 
+// writer passes the first calls on, and panics in the one after them.
+type writer struct {
+	to    *bytes.Buffer
+	calls int
+}
+
+func (w *writer) Write(p []byte) (int, error) {
+	if w.calls--; w.calls == -1 {
+		panic("no more")
+	}
+	return w.to.Write(p)
+}
+
+// A writer that panics once has lost an operation: what would come after it names
+// other blocks, so nothing does.
+func TestRecorderEndsWhereItsWriterPanics(t *testing.T) {
+	const perWrite = 64 << 10 / 4
+	var out bytes.Buffer
+	r := NewRecorder(&writer{&out, 1})
+	panics := 0
+	for range 5 * perWrite {
+		func() {
+			defer func() {
+				if recover() != nil {
+					panics++
+				}
+			}()
+			record(t, r, 1)
+		}()
+	}
+	if err := r.Close(); !errors.Is(err, errPanicked) || panics != 1 {
+		t.Errorf("Close: %v after %d panics", err, panics)
+	}
+	if got, err := Decode(&out, Limits{}); err != nil || got.Recorded != perWrite {
+		t.Errorf("of %d operations before the panic: %+v, %v", perWrite, got, err)
+	}
+}
+
+// What was recorded before the ids ran out is written, and the first failure counts.
+func TestRecorderOutOfIDs(t *testing.T) {
+	for _, room := range []int{0, 4, 64} {
+		full := errors.New("no room")
+		var out bytes.Buffer
+		r := NewRecorder(writerFunc(func(p []byte) (int, error) {
+			if n := min(len(p), room); n < len(p) {
+				return n, full
+			}
+			return out.Write(p)
+		}))
+		b := record(t, r, 5)
+		r.next = FreeBit - 1
+		record(t, r, 6)
+		free(t, r, b)
+		record(t, r, 7)
+		record(t, r, 8)
+		err := r.Close()
+		if room < 12 {
+			if !errors.Is(err, full) {
+				t.Errorf("room for %d bytes: Close: %v", room, err)
+			}
+			continue
+		}
+		if want := encode(5, 6, FreeBit); !errors.Is(err, errTooMany) || !bytes.Equal(out.Bytes(), want) {
+			t.Errorf("Close: %v; wrote % x, want % x", err, out.Bytes(), want)
+		}
+	}
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
 func TestRecorderKeepsOrderAcrossGoroutines(t *testing.T) {
 	const seed, workers, steps = 5, 4, 2000
 	t.Logf("seed %d", seed)
