@@ -120,6 +120,31 @@ func TestRecorderFreesAcrossBlocks(t *testing.T) {
 	}
 }
 
+// The byte behind a block is another's.
+func TestRecorderTellsNeighbours(t *testing.T) {
+	const at = 1 << 20
+	var out bytes.Buffer
+	r := NewRecorder(&out)
+	r.add(at, 100)
+	r.add(at+100, 100)
+	if got := r.drop(at+100, 300); got != 100 {
+		t.Errorf("%d bytes of the second", got)
+	}
+	if got := r.drop(at+100, 1); got != 0 {
+		t.Errorf("%d bytes between what is left", got)
+	}
+	if got := r.drop(at+99, 1); got != 1 {
+		t.Errorf("%d bytes at the end of the first", got)
+	}
+	r.Reset()
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if want := encode(100, 100, FreeBit|1, FreeBit); !bytes.Equal(out.Bytes(), want) {
+		t.Errorf("recorded % x, want % x", out.Bytes(), want)
+	}
+}
+
 // What was freed of a block is the place of others before the rest of it goes.
 func TestRecorderTellsBlocksInTheRoomOfOthers(t *testing.T) {
 	var out bytes.Buffer
