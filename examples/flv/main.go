@@ -77,20 +77,25 @@ func inside(err error) error {
 }
 
 func main() {
-	src := os.Stdin
-	if len(os.Args) == 2 {
-		f, err := os.Open(os.Args[1])
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		defer f.Close()
-		src = f
-	}
-	if err := list(src, os.Stdout); err != nil {
+	if err := run(os.Args[1:], os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+}
+
+func run(args []string, in io.Reader, out io.Writer) error {
+	switch len(args) {
+	case 0:
+		return list(in, out)
+	case 1:
+		f, err := os.Open(args[0])
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		return list(f, out)
+	}
+	return errors.New("usage: flv [FILE]")
 }
 
 // list prints how many tags and bytes there are of each type.
@@ -98,7 +103,7 @@ func list(src io.Reader, out io.Writer) error {
 	r := gomem.NewBufReader(src)
 	defer r.Recycle()
 	if err := ReadHeader(r); err != nil {
-		return err
+		return inside(err) // a stream without a header is none
 	}
 	var tags, bytes [32]int
 	var last uint32

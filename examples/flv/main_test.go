@@ -28,6 +28,19 @@ func TestList(t *testing.T) {
 	}
 }
 
+func TestRun(t *testing.T) {
+	var out strings.Builder
+	if err := run([]string{recorded}, strings.NewReader(""), &out); err != nil || !strings.Contains(out.String(), "video: ") {
+		t.Errorf("%v: %s", err, &out)
+	}
+	if err := run(nil, strings.NewReader(""), &out); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("nothing: %v", err)
+	}
+	if run([]string{"nowhere"}, nil, &out) == nil || run([]string{recorded, recorded}, nil, &out) == nil {
+		t.Error("wrong arguments were accepted")
+	}
+}
+
 func TestCutAndDamaged(t *testing.T) {
 	data, err := os.ReadFile(recorded)
 	if err != nil {

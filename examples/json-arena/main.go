@@ -8,6 +8,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"log"
@@ -48,6 +49,9 @@ func run() error {
 	rounds := flag.Int("rounds", 10, "documents parsed")
 	records := flag.Int("records", 20000, "records of the document made up")
 	flag.Parse()
+	if *rounds < 1 || *records < 0 {
+		return errors.New("-rounds must be at least 1, and -records 0")
+	}
 	doc := document(*records)
 	if flag.NArg() > 0 {
 		var err error

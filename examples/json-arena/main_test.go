@@ -3,6 +3,8 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"flag"
+	"os"
 	"reflect"
 	"runtime"
 	"strings"
@@ -77,6 +79,19 @@ func TestBadDocuments(t *testing.T) {
 	}
 	if _, err := Parse(nil, []byte(strings.Repeat("[", 1e6))); !errors.Is(err, errDepth) {
 		t.Errorf("deep nesting: %v", err)
+	}
+}
+
+// Numbers that make no sense are refused before anything is measured.
+func TestFlags(t *testing.T) {
+	args, flags := os.Args, flag.CommandLine
+	defer func() { os.Args, flag.CommandLine = args, flags }()
+	for _, arg := range []string{"-rounds=0", "-rounds=-1", "-records=-1"} {
+		flag.CommandLine = flag.NewFlagSet("example", flag.ContinueOnError)
+		os.Args = []string{"example", arg}
+		if err := run(); err == nil || !strings.Contains(err.Error(), "-records") {
+			t.Errorf("%s: %v", arg, err)
+		}
 	}
 }
 

@@ -9,6 +9,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"flag"
 	"fmt"
 	"log"
@@ -67,6 +68,9 @@ func run() error {
 	messages := flag.Int("messages", 200, "messages in a file")
 	rounds := flag.Int("rounds", 300, "files built and marshalled")
 	flag.Parse()
+	if *rounds < 1 || *messages < 0 {
+		return errors.New("-rounds must be at least 1, and -messages 0")
+	}
 
 	pool := newPool()
 	var fromHeap, fromArena []byte

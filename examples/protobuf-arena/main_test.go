@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"flag"
+	"os"
 	"runtime"
 	"strings"
 	"testing"
@@ -36,6 +38,19 @@ func TestIdenticalBytes(t *testing.T) {
 				ac.Release()
 			}
 		})
+	}
+}
+
+// Numbers that make no sense are refused before anything is measured.
+func TestFlags(t *testing.T) {
+	args, flags := os.Args, flag.CommandLine
+	defer func() { os.Args, flag.CommandLine = args, flags }()
+	for _, arg := range []string{"-rounds=0", "-rounds=-1", "-messages=-1"} {
+		flag.CommandLine = flag.NewFlagSet("example", flag.ContinueOnError)
+		os.Args = []string{"example", arg}
+		if err := run(); err == nil || !strings.Contains(err.Error(), "-messages") {
+			t.Errorf("%s: %v", arg, err)
+		}
 	}
 }
 
