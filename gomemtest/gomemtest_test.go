@@ -114,6 +114,16 @@ func TestNewWithOptions(t *testing.T) {
 		a := gomemtest.New(t, gomem.WithPlacement(p), gomem.WithDebug(gomem.DebugOptions{GuardPages: true}))
 		a.Free(a.Malloc(5000))
 	}
+	r := &recorder{TB: t}
+	var reports []error
+	a := gomemtest.New(r, gomem.WithMaxBytes(1<<20), gomem.WithMisuse(func(err error) { reports = append(reports, err) }))
+	if _, err := a.TryMalloc(2 << 20); err == nil {
+		t.Error("the limit is not kept")
+	}
+	a.Free(make([]byte, 10))
+	if got := r.end(); len(got) > 0 || len(reports) != 1 || !errors.Is(reports[0], gomem.ErrNotOwned) {
+		t.Errorf("reports %v, failures %v", reports, got)
+	}
 }
 
 func ExampleNew() {
