@@ -75,13 +75,14 @@ func TestLentChunkStays(t *testing.T) {
 	mustGoUnlent(t, h, n)
 }
 
-// TestFewInChunkOfLargeBlock: the chunk of a large block has a placement for few.
+// TestFewInChunkOfLargeBlock: the chunk of a large block has a placement for few, but
+// not that of a span, be it the largest.
 func TestFewInChunkOfLargeBlock(t *testing.T) {
 	h := newHeap(1024)
-	for _, n := range []int{1000, ownChunk} {
+	for _, n := range []int{1000, maxSpan, maxSpan + 1} {
 		b := mustMalloc(t, h, n)
 		c := h.table.Load().find(addressOf(b)).c
-		if _, got := c.place.(*offset.Few); got != (n == ownChunk) {
+		if _, got := c.place.(*offset.Few); got != (n > maxSpan) {
 			t.Errorf("the chunk of %d bytes has a %T", n, c.place)
 		}
 	}

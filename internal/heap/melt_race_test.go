@@ -90,6 +90,48 @@ func (a *helper) busy() bool {
 	return a.done.Load() < a.turn.Load()
 }
 
+// TestMeltOrFree: a block that another P frees at the moment in which it is to be gone
+// is one or the other.
+func TestMeltOrFree(t *testing.T) {
+	recs := make([]uint32, 1<<12)
+	for more := rounds(4000); more(); {
+		for i := range recs {
+			recs[i] = stateLive | 100
+		}
+		var freed, kept int
+		var ready, begun atomic.Bool
+		var group sync.WaitGroup
+		group.Go(func() {
+			ready.Store(true)
+			for !begun.Load() {
+				runtime.Gosched()
+			}
+			for i := range recs {
+				if atomic.CompareAndSwapUint32(&recs[i], stateLive|100, stateQueue|100) {
+					freed++
+				}
+			}
+		})
+		for !ready.Load() {
+			runtime.Gosched()
+		}
+		begun.Store(true)
+		for i := range recs {
+			for !makeGone(&recs[i]) {
+			}
+		}
+		group.Wait()
+		for _, r := range recs {
+			if r == stateQueue|100 {
+				kept++
+			}
+		}
+		if kept != freed {
+			t.Fatalf("of %d blocks that were freed before they were gone %d are", freed, kept)
+		}
+	}
+}
+
 // TestMeltBesideFrees: what another P frees while the owner melts the span is free
 // once, and what it leaves stays.
 func TestMeltBesideFrees(t *testing.T) {

@@ -156,6 +156,18 @@ func TestStockOfWhatComesBack(t *testing.T) {
 	}
 }
 
+// TestStockOfAStrip: a block that is cut counts for the sampled guard by itself.
+func TestStockOfAStrip(t *testing.T) {
+	s, sp, mem := newShard(), newStrip(), make([]byte, maxSpan)
+	sp.base, sp.end = unsafe.Pointer(&mem[0]), maxSpan/chunkUnit
+	s.cuts[0] = 10
+	for n := range 5 {
+		if b := s.cut(sp, maxSmall+n, 0); len(b) != maxSmall+n || s.unsampled != int64(n+1) || s.cuts[0] != uint32(9-n) {
+			t.Errorf("block %d of %d bytes: %d count, %d more will be cut", n, len(b), s.unsampled, s.cuts[0])
+		}
+	}
+}
+
 // TestAnnouncedInPassing: an owner that finds a span of another's on its stack passes
 // it on.
 func TestAnnouncedInPassing(t *testing.T) {
