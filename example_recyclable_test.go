@@ -90,3 +90,24 @@ func ExampleRecyclableMemory_UpdateBuffer() {
 	// 14 14
 	// 0
 }
+
+func ExampleRecyclableMemory_NewReader() {
+	allocator := gomem.NewScalableMemoryAllocator(1024)
+	defer allocator.Recycle()
+	rm := gomem.NewRecyclableMemory(allocator)
+	rm.SetRecycling(true) // in every build
+	copy(rm.NextN(5), "read ")
+	copy(rm.NextN(6), "to be ")
+	r := rm.NewReader()
+	word, err := r.ReadBytes(8)
+	if err != nil {
+		fmt.Println(err)
+	}
+	r.ClipFront(allocator.Free) // what has been read
+	fmt.Printf("%q %q %d\n", word, r.ToBytes(), allocator.Stats().Live)
+	rm.Recycle() // frees the rest
+	fmt.Println(allocator.Stats().Live)
+	// Output:
+	// "read to " "be " 3
+	// 0
+}

@@ -31,9 +31,10 @@ import (
 type MemoryReader struct {
 	*Memory
 	Length int
-	cur    []byte // the buffer being read: Buffers[next-1]; nil before the first
-	off    int    // how much of cur has been read, 0 <= off <= len(cur)
-	next   int    // index of the buffer after cur
+	cur    []byte            // the buffer being read: Buffers[next-1]; nil before the first
+	off    int               // how much of cur has been read, 0 <= off <= len(cur)
+	next   int               // index of the buffer after cur
+	owner  *RecyclableMemory // what Memory is part of, if it gives back
 }
 
 var (

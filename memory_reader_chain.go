@@ -50,6 +50,9 @@ func (r *MemoryReader) RangeN(n int, yield func([]byte)) {
 // allocator's Free fits. Reading continues where it was, and clipped bytes
 // cannot be unread.
 //
+// For a reader from [RecyclableMemory.NewReader], what yield gets is the caller's
+// to free, and what is removed without a yield is freed by Recycle.
+//
 // Copies of the Memory, and the slice of buffers the reader was made from, stay
 // as they are. O(buffers); allocates when it ends inside a buffer.
 func (r *MemoryReader) ClipFront(yield func([]byte) bool) {
@@ -78,6 +81,9 @@ func (r *MemoryReader) ClipFront(yield func([]byte) bool) {
 	}
 	m.Size -= dropped
 	r.cur, r.off, r.next = nil, 0, 0
+	if owner := r.recyclable(); owner != nil {
+		owner.clipped(old, whole, part, yield != nil)
+	}
 	if yield == nil {
 		return
 	}
@@ -127,12 +133,23 @@ func (r *MemoryReader) Equal(other *Memory) bool {
 	return true
 }
 
-// Reset empties the Memory and the reader. O(1).
+// Reset empties the Memory and the reader. O(1), or that of
+// [RecyclableMemory.Reset], which it is for a reader from [RecyclableMemory.NewReader].
 func (r *MemoryReader) Reset() {
-	if r.Memory != nil {
+	if owner := r.recyclable(); owner != nil {
+		owner.Reset()
+	} else if r.Memory != nil {
 		r.Memory.Reset()
 	}
-	*r = MemoryReader{Memory: r.Memory}
+	*r = MemoryReader{Memory: r.Memory, owner: r.owner}
+}
+
+// recyclable is the memory that is read if it gives back, else nil.
+func (r *MemoryReader) recyclable() *RecyclableMemory {
+	if r.owner == nil || r.Memory != &r.owner.Memory {
+		return nil
+	}
+	return r.owner
 }
 
 // WriteTo writes the bytes not yet read to w and consumes those that w took,

@@ -15,10 +15,12 @@ import (
 //	by list   (after InitRecycleIndexes)   what NextN and AddRecycleBytes added,
 //	                                       and what had been in the chain before
 //
-// Use the list when the chain also holds buffers that someone else owns. A
-// buffer that Reset takes out of the chain is still freed by the next Recycle;
-// what UpdateBuffer takes out is the caller's to free. (Calling Reset on the
-// embedded Memory itself forgets the chain instead.)
+// Use the list when the chain also holds buffers that someone else owns. What
+// Reset takes out of the chain is still freed by the next Recycle, and so is what
+// ClipFront of a reader from NewReader takes out without a yield; what UpdateBuffer
+// takes out, and what ClipFront passes to yield, is the caller's to free. (What is
+// called on the embedded Memory itself, or on a reader of that, changes the chain
+// and not the list.)
 //
 // With the build tag disable_rm, or after SetRecycling(false), memory comes
 // from the Go heap and Recycle frees nothing; everything else is the same. (A Free
@@ -150,9 +152,9 @@ func (r *RecyclableMemory) Reset() {
 //	r.UpdateBuffer(-1, b[:n])
 //
 // By list, buf takes the place of the old buffer in the list. If that very slice is
-// not in the list, because someone else owns it, it has no capacity, or ClipFront cut
-// it, the list stays as it is, and so does what Recycle frees. The buffers that
-// Recycle frees must not overlap.
+// not in the list, because someone else owns it or it has no capacity, the list stays
+// as it is, and so does what Recycle frees. The buffers that Recycle frees must not
+// overlap.
 func (r *RecyclableMemory) UpdateBuffer(index int, buf []byte) { r.TryUpdateBuffer(index, buf) }
 
 // TryUpdateBuffer is [RecyclableMemory.UpdateBuffer], and reports whether there is
@@ -164,22 +166,76 @@ func (r *RecyclableMemory) TryUpdateBuffer(index int, buf []byte) bool {
 	if index < 0 || index >= len(r.Buffers) {
 		return false
 	}
-	// A slice without room has no address of its own to be found by.
-	if old := r.Buffers[index]; r.byList && cap(old) > 0 {
-		for i, b := range slices.Backward(r.owned) {
-			if same(b, old) {
-				r.owned[i] = buf
-				break
-			}
+	if r.byList {
+		if i := r.listed(r.Buffers, index); i >= 0 {
+			r.owned[i] = buf
 		}
 	}
 	return r.Memory.TryUpdateBuffer(index, buf)
 }
 
+// listed is the place of list[index] among the owned, or -1. It looks first where
+// the buffer is if the owned end with the list.
+func (r *RecyclableMemory) listed(list [][]byte, index int) int {
+	b, n := list[index], len(r.owned)
+	if cap(b) == 0 {
+		return -1 // without room it has no address of its own to be found by
+	}
+	first := max(n-len(list)+index, 0)
+	for k := range n {
+		if i := (first + k) % n; same(r.owned[i], b) {
+			return i
+		}
+	}
+	return -1
+}
+
+// NewReader is [Memory.NewReader], with a ClipFront after which Recycle frees each
+// byte once: what it passes to yield is the caller's, and what it removes without
+// a yield is freed by Recycle. So the memory of what has been read is given back by
+//
+//	reader.ClipFront(a.Free)
+//
+// unless the chain holds buffers that someone else owns, which only their owner may
+// free.
+func (r *RecyclableMemory) NewReader() MemoryReader {
+	return MemoryReader{Memory: &r.Memory, Length: r.Size, owner: r}
+}
+
+// clipped follows a ClipFront, which took out the first whole buffers of list and
+// the first part bytes of the next. If they were given away they are not ours any more.
+func (r *RecyclableMemory) clipped(list [][]byte, whole, part int, given bool) {
+	if !r.byList {
+		if !given && r.recycles() {
+			r.owned = append(r.owned, list[:whole]...)
+			if part > 0 {
+				r.owned = append(r.owned, list[whole][:part])
+			}
+		}
+		return
+	}
+	if part > 0 {
+		if i := r.listed(list, whole); i >= 0 {
+			r.owned[i] = list[whole][part:]
+			if !given {
+				r.owned = append(r.owned, list[whole][:part])
+			}
+		}
+	}
+	if !given {
+		return
+	}
+	for k := range whole {
+		if i := r.listed(list, k); i >= 0 {
+			r.owned[i] = nil
+		}
+	}
+	r.owned = slices.DeleteFunc(r.owned, func(b []byte) bool { return cap(b) == 0 })
+}
+
 // Recycle frees the buffers and empties the chain, which can be used again. The
-// bytes are no longer valid in any slice, copy or clone. A copy of the chain made
-// before, or a reader of it, keeps its Size or Length, but has no bytes if all of
-// them were the allocator's: ToBytes is empty and a read returns
+// bytes are no longer valid in any slice, copy or clone, nor is a copy of the chain
+// or a reader: its Size or Length may say more than it has, and a read may return
 // io.ErrUnexpectedEOF. Without an allocator nothing is freed and copies stay
 // intact. A second Recycle frees nothing. The cost is that of a Free for each
 // buffer; never allocates.

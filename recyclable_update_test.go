@@ -228,16 +228,6 @@ func TestRecyclableUpdateUnlisted(t *testing.T) {
 	r.UpdateBuffer(-1, callers[0]) // not what NextN(0) gave
 	r.Recycle()
 	freeAll(t, a, append(callers, out))
-
-	whole := r.NextN(100)
-	rd := r.NewReader()
-	if err := rd.Skip(3); err != nil {
-		t.Fatal(err)
-	}
-	rd.ClipFront(nil)
-	r.UpdateBuffer(0, whole[3:50]) // of whole, which is still in the list
-	r.Recycle()
-	freeAll(t, a, nil)
 }
 
 // TestRecyclableUpdateNothing: where nothing is recycled, nothing is freed.

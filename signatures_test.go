@@ -77,6 +77,8 @@ var (
 	_ func(recyclable, chain)       = recyclable.CopyFrom
 	_ func(recyclable)              = recyclable.Reset
 	_ func(recyclable, int, []byte) = recyclable.UpdateBuffer
+
+	_ func(recyclable) gomem.MemoryReader = recyclable.NewReader
 )
 
 var (

@@ -1,0 +1,204 @@
+package gomem
+
+import (
+	"fmt"
+	"testing"
+)
+
+// clips are what a program does with what ClipFront removes: the function it passes,
+// and what it has to free later.
+var clips = map[string]func(a *ScalableMemoryAllocator) (yield func([]byte) bool, callers *[][]byte){
+	"freed": func(a *ScalableMemoryAllocator) (func([]byte) bool, *[][]byte) {
+		return a.Free, new([][]byte)
+	},
+	"kept": func(a *ScalableMemoryAllocator) (func([]byte) bool, *[][]byte) {
+		callers := new([][]byte)
+		return func(b []byte) bool {
+			*callers = append(*callers, b)
+			return false
+		}, callers
+	},
+	"nil": func(a *ScalableMemoryAllocator) (func([]byte) bool, *[][]byte) {
+		return nil, new([][]byte)
+	},
+}
+
+// TestRecyclableClipFront: what ClipFront removed is freed once, wherever it ends,
+// twice in turn, and what has been handed out since stays its new owner's.
+func TestRecyclableClipFront(t *testing.T) {
+	lens := []int{10, 0, 20, 30, 5}
+	for _, byList := range []bool{false, true} {
+		for name, clip := range clips {
+			for first := range 66 {
+				for second := 0; second < 66-first; second += 5 {
+					r, a := newRecyclable(t)
+					if byList {
+						r.InitRecycleIndexes(len(lens))
+					}
+					for _, n := range lens {
+						r.NextN(n)
+					}
+					yield, callers := clip(a)
+					rd := r.NewReader()
+					var others [][]byte
+					for _, n := range []int{first, second} {
+						if err := rd.Skip(n); err != nil {
+							t.Fatal(err)
+						}
+						rd.ClipFront(yield)
+						for _, n := range lens {
+							others = append(others, a.Malloc(n))
+						}
+					}
+					if r.Size != 65-first-second || rd.Length != r.Size {
+						t.Fatalf("Size %d, Length %d", r.Size, rd.Length)
+					}
+					if name == "freed" {
+						wantLive(t, a, r.Size+2*65, "clipped")
+					}
+					r.Recycle()
+					freeAll(t, a, append(others, *callers...))
+					if t.Failed() {
+						t.Fatalf("list=%v, %s after %d and %d bytes", byList, name, first, second)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestRecyclableClipThen: what comes between ClipFront and Recycle.
+func TestRecyclableClipThen(t *testing.T) {
+	for name, then := range map[string]func(r *RecyclableMemory, a *ScalableMemoryAllocator) (callers [][]byte){
+		"UpdateBuffer of the rest": func(r *RecyclableMemory, a *ScalableMemoryAllocator) [][]byte {
+			b := r.Buffers[0]
+			r.UpdateBuffer(0, b[:20])
+			return [][]byte{b[20:]}
+		},
+		"Reset": func(r *RecyclableMemory, a *ScalableMemoryAllocator) [][]byte {
+			r.Reset()
+			r.NextN(7)
+			return nil
+		},
+		"Reset of the reader": func(r *RecyclableMemory, a *ScalableMemoryAllocator) [][]byte {
+			rd := r.NewReader()
+			rd.Reset()
+			r.NextN(7)
+			rd.Length += 7
+			_ = rd.Skip(3)
+			rd.ClipFront(a.Free)
+			return nil
+		},
+		"InitRecycleIndexes": func(r *RecyclableMemory, a *ScalableMemoryAllocator) [][]byte {
+			r.InitRecycleIndexes(1)
+			other := a.Malloc(9)
+			r.PushOne(other)
+			return [][]byte{other}
+		},
+		"Recycle": func(r *RecyclableMemory, a *ScalableMemoryAllocator) [][]byte {
+			r.Recycle()
+			r.NextN(5)
+			return nil
+		},
+		"another Memory": func(r *RecyclableMemory, a *ScalableMemoryAllocator) [][]byte {
+			other := NewMemory(a.Malloc(20))
+			rd := r.NewReader()
+			rd.Memory, rd.Length = &other, other.Size
+			_ = rd.Skip(10)
+			rd.ClipFront(a.Free)
+			out := other.Buffers[0]
+			rd.Reset()
+			return [][]byte{out}
+		},
+		"clone": func(r *RecyclableMemory, a *ScalableMemoryAllocator) [][]byte {
+			c := r.Clone()
+			rd := c.NewReader()
+			c.NextN(9)
+			rd.Length += 9
+			_ = rd.Skip(75)
+			rd.ClipFront(nil)
+			c.Recycle()
+			return nil
+		},
+	} {
+		for _, byList := range []bool{false, true} {
+			for clipped, clip := range clips {
+				t.Run(fmt.Sprintf("%s/%s/list=%v", name, clipped, byList), func(t *testing.T) {
+					r, a := newRecyclable(t)
+					if byList {
+						r.InitRecycleIndexes(2)
+					}
+					for _, n := range []int{30, 40, 10} {
+						r.NextN(n)
+					}
+					yield, callers := clip(a)
+					rd := r.NewReader()
+					_ = rd.Skip(31)
+					rd.ClipFront(yield)
+					out := then(r, a)
+					r.Recycle()
+					freeAll(t, a, append(out, *callers...))
+				})
+			}
+		}
+	}
+}
+
+// TestRecyclableClipOthers: by list, what someone else owns is not freed by Recycle,
+// clipped or not.
+func TestRecyclableClipOthers(t *testing.T) {
+	for n := range 71 {
+		r, a := newRecyclable(t)
+		r.InitRecycleIndexes(2)
+		other := a.Malloc(20)
+		r.NextN(10)
+		r.PushOne(other)
+		r.NextN(30)
+		r.PushOne([]byte("0123456789"))
+		rd := r.NewReader()
+		_ = rd.Skip(n)
+		rd.ClipFront(nil)
+		r.Recycle()
+		freeAll(t, a, [][]byte{other})
+	}
+}
+
+// TestRecyclableClipNothing: where nothing is recycled, nothing is kept.
+func TestRecyclableClipNothing(t *testing.T) {
+	off, a := newRecyclable(t)
+	off.SetRecycling(false)
+	b := off.NextN(5)
+	rd := off.NewReader()
+	_ = rd.Skip(5)
+	rd.ClipFront(nil)
+	if len(off.owned) != 0 {
+		t.Error("a buffer of the Go heap waits for Recycle")
+	}
+	copy(b, "hello")
+	off.Recycle()
+	if string(b) != "hello" {
+		t.Errorf("the caller holds %q", b)
+	}
+	freeAll(t, a, nil)
+}
+
+// TestRecyclableClipLately: a list from which clips are taken all the time stays as
+// long as the chain.
+func TestRecyclableClipLately(t *testing.T) {
+	r, a := newRecyclable(t)
+	r.InitRecycleIndexes(4)
+	rd := r.NewReader()
+	for i := range 1000 {
+		n := i % 7 // at times 0
+		r.NextN(n)
+		rd.Length += n
+		_ = rd.Skip(rd.Length)
+		rd.ClipFront(a.Free)
+	}
+	if len(r.owned) > 1 || r.Count() > 1 {
+		t.Errorf("%d buffers in the list, %d in the chain", len(r.owned), r.Count())
+	}
+	wantLive(t, a, r.Size, "clipped")
+	r.Recycle()
+	freeAll(t, a, nil)
+}
