@@ -34,6 +34,7 @@ type RecyclableMemory struct {
 	allocator *ScalableMemoryAllocator
 	Memory
 	owned  [][]byte // to be freed by Recycle, beside the chain or instead of it
+	heap   [][]byte // what CopyFrom took from the Go heap for want of room
 	byList bool
 	manner recycling
 }
@@ -121,7 +122,8 @@ func (r *RecyclableMemory) AddRecycleBytes(b []byte) {
 }
 
 // CopyFrom is [Memory.CopyFrom] with the copy in a buffer from NextN, which
-// Recycle frees, or on the Go heap if the allocator has no room.
+// Recycle frees, or on the Go heap if the allocator has no room; that Recycle
+// leaves alone.
 func (r *RecyclableMemory) CopyFrom(other *Memory) {
 	if other == nil || other.Size == 0 {
 		return
@@ -131,6 +133,7 @@ func (r *RecyclableMemory) CopyFrom(other *Memory) {
 		return
 	}
 	r.Memory.CopyFrom(other)
+	r.heap = append(r.heap, r.Buffers[len(r.Buffers)-1])
 }
 
 // Reset empties the chain and frees nothing: the memory stays valid, also in
@@ -238,12 +241,15 @@ func (r *RecyclableMemory) clipped(list [][]byte, whole, part int, given bool) {
 // or a reader: its Size or Length may say more than it has, and a read may return
 // io.ErrUnexpectedEOF. Without an allocator nothing is freed and copies stay
 // intact. A second Recycle frees nothing. The cost is that of a Free for each
-// buffer; never allocates.
+// buffer; allocates only after a CopyFrom without room.
 func (r *RecyclableMemory) Recycle() {
 	if r.allocator == nil || !r.recycles() {
-		r.owned = nil
+		r.owned, r.heap = nil, nil
 		r.Memory.Reset()
 		return
+	}
+	if len(r.heap) > 0 {
+		r.leaveHeap()
 	}
 	// A chain of nothing but freed buffers has no valid copies, so its array is
 	// free to be used again. Otherwise the array is left to the copies.
@@ -270,6 +276,16 @@ func (r *RecyclableMemory) Recycle() {
 	r.owned = r.owned[:0]
 }
 
+// leaveHeap takes out of the memory what is not the allocator's.
+func (r *RecyclableMemory) leaveHeap() {
+	isHeap := func(b []byte) bool {
+		return slices.ContainsFunc(r.heap, func(whole []byte) bool { return within(b, whole) })
+	}
+	r.owned = slices.DeleteFunc(r.owned, isHeap)
+	r.Buffers = slices.DeleteFunc(slices.Clone(r.Buffers), isHeap) // copies keep their array
+	r.heap = nil
+}
+
 // endsWith reports whether the last buffers of owned are those of list.
 func endsWith(owned, list [][]byte) bool {
 	if len(owned) < len(list) {
@@ -281,6 +297,14 @@ func endsWith(owned, list [][]byte) bool {
 		}
 	}
 	return true
+}
+
+// within reports whether part lies in whole.
+func within(part, whole []byte) bool {
+	// Safety: the addresses are compared and never followed. The Go heap does not move
+	// what is on it (runtime assumption 5), and both are kept alive by their slices.
+	at := uintptr(unsafe.Pointer(unsafe.SliceData(part))) - uintptr(unsafe.Pointer(unsafe.SliceData(whole)))
+	return len(part) > 0 && at < uintptr(len(whole))
 }
 
 // same reports whether x and y are the same bytes of memory.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"math"
 	"runtime"
 	"testing"
 	"weak"
@@ -160,6 +161,57 @@ func TestRecyclableCopyFrom(t *testing.T) {
 	if refused != nil {
 		t.Errorf("Recycle freed what is not its own: %v", refused)
 	}
+}
+
+// TestRecyclableCopyFromWithoutRoom: what the Go heap must hold is copied all the same,
+// and nobody takes it for the allocator's, in parts neither.
+func TestRecyclableCopyFromWithoutRoom(t *testing.T) {
+	for _, byList := range []bool{false, true} {
+		a := NewScalableMemoryAllocator(1024, WithMaxBytes(1<<20), WithMisuse(func(err error) { t.Error(err) }))
+		r := NewRecyclableMemory(a)
+		r.SetRecycling(true)
+		if byList {
+			r.InitRecycleIndexes(1)
+		}
+		other := NewMemory(noise(2 << 20))
+		for _, then := range []func(){
+			func() {},
+			func() { r.UpdateBuffer(1, r.Buffers[1][7:100]) },
+			func() { r.Reset() },
+			func() { r.InitRecycleIndexes(0) },
+			func() {
+				rd := r.NewReader()
+				_ = rd.Skip(100)
+				rd.ClipFront(nil)
+			},
+		} {
+			r.NextN(10)
+			r.CopyFrom(&other)
+			r.NextN(10)
+			if last := NewMemory(r.Buffers[1]); !last.Equal(&other) || r.Size != 20+other.Size {
+				t.Errorf("list=%v: the copy has %d bytes", byList, last.Size)
+			}
+			wantLive(t, a, 20, "copied")
+			then()
+			r.Recycle()
+			wantLive(t, a, 0, "recycled")
+			if r.Count() != 0 || len(r.owned) != 0 || len(r.heap) != 0 {
+				t.Errorf("list=%v: %d buffers, %d in the list, %d on the heap", byList, r.Count(), len(r.owned), len(r.heap))
+			}
+		}
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestRecyclableRoomOnDemand: room that was announced is not all taken at once.
+func TestRecyclableRoomOnDemand(t *testing.T) {
+	r, a := newRecyclable(t)
+	r.InitRecycleIndexes(math.MaxInt)
+	r.NextN(5)
+	r.Recycle()
+	wantLive(t, a, 0, "recycled")
 }
 
 func TestRecyclableOff(t *testing.T) {
