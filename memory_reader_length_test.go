@@ -171,3 +171,26 @@ func TestReadableBuffersAreKept(t *testing.T) {
 		}
 	}
 }
+
+// TestMemoryReaderNegativeLength: less than nothing is the end as well.
+func TestMemoryReaderNegativeLength(t *testing.T) {
+	for _, pos := range []int{0, 2, 3} {
+		for name, read := range wholeReads {
+			r := NewReadableBuffersFromBytes([]byte{1, 2, 3}, []byte{4, 5})
+			if err := r.Skip(pos); err != nil {
+				t.Fatal(err)
+			}
+			r.Length = -1
+			if b, err := read(&r); len(b) > 0 || err != nil && name != "ReadBytes" {
+				t.Errorf("%s at %d gives %v, %v", name, pos, b, err)
+			}
+			var none Memory
+			if !r.Equal(&none) || r.Skip(1) != io.EOF {
+				t.Errorf("%s at %d: something is left", name, pos)
+			}
+			if r.MoveToEnd(); r.Length != 0 && r.Length != -1 {
+				t.Errorf("%s at %d: %d bytes are left", name, pos, r.Length)
+			}
+		}
+	}
+}

@@ -62,6 +62,29 @@ func TestMemoryAppendSelfInPlace(t *testing.T) {
 	checkMemory(t, &m, "abababab")
 }
 
+// TestMemoryDoubles: a chain that grows buffer by buffer moves as seldom as doubling
+// allows.
+func TestMemoryDoubles(t *testing.T) {
+	b := []byte("b")
+	for name, push := range map[string]func(m *Memory){
+		"PushOne": func(m *Memory) { m.PushOne(b) },
+		"Push":    func(m *Memory) { m.Push(b) },
+		"Append":  func(m *Memory) { m.Append(Memory{Size: 1, Buffers: [][]byte{b}}) },
+	} {
+		var m Memory
+		moves, room := 0, 0
+		for range minChain << 10 {
+			if push(&m); cap(m.Buffers) != room {
+				room = cap(m.Buffers)
+				moves++
+			}
+		}
+		if moves > 11 || room > minChain<<11 {
+			t.Errorf("%s: %d buffers moved %d times, to room for %d", name, m.Count(), moves, room)
+		}
+	}
+}
+
 func TestMemoryCopyFromIsOwned(t *testing.T) {
 	src := []byte("abc")
 	from := NewMemory(src)
