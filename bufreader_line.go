@@ -78,8 +78,11 @@ func (b *BufReader) untilFrom(op string, delim byte, at *spot, limit int) (int, 
 	defer b.guard()
 	for {
 		n := b.index(delim, at) + 1
-		if n > limit || n == 0 && b.Buffered() >= limit {
-			return 0, &LimitError{Op: op, Limit: "MaxLineBytes", Max: limit, Size: max(n, b.Buffered(), limit+1)}
+		if n > limit {
+			return 0, &LimitError{Op: op, Limit: "MaxLineBytes", Max: limit, Size: n}
+		}
+		if have := b.Buffered(); n == 0 && have >= limit {
+			return 0, &LimitError{Op: op, Limit: "MaxLineBytes", Max: limit, Size: max(have, limit+1)}
 		}
 		if n > 0 {
 			return n, nil
