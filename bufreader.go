@@ -247,16 +247,27 @@ func (b *BufReader) giveBack() {
 		s.blk.leave(s.w)
 	}
 	b.front, b.buf, b.r, b.w, b.queued = nil, nil, 0, 0, 0
-	clear(b.views[:cap(b.views)])
+	b.forgetViews()
 }
 
 // dropHeld ends the views of read-out blocks.
 func (b *BufReader) dropHeld() {
+	if len(b.held) == 0 {
+		return
+	}
 	for i, h := range b.held {
 		h.blk.leave(h.used)
 		b.held[i] = heldBlock{}
 	}
 	b.held = b.held[:0]
+	b.forgetViews()
+}
+
+// forgetViews clears the list of take, which would keep packets, and blocks of the Go
+// heap, that are read out.
+func (b *BufReader) forgetViews() {
+	clear(b.views)
+	b.views = b.views[:0]
 }
 
 // sight is where a call begins that gives no view beyond its end.
@@ -293,6 +304,7 @@ func (b *BufReader) dropUnseen(since sight) {
 		}
 	}
 	b.held = b.held[:n]
+	b.forgetViews()
 }
 
 func limitOf(field, preset int) int {
