@@ -276,31 +276,35 @@ func TestOneBlockServes(t *testing.T) {
 }
 
 // TestOneBlockWhileWaiting: whatever was read before, and let go by a call that did not
-// leave the front block, a reader that waits holds one block.
+// leave the front block, a reader that waits holds one block, whichever call waits.
 func TestOneBlockWhileWaiting(t *testing.T) {
 	const blockLen = 16
-	for name, read := range whole {
-		var b *BufReader
-		left, waits := 5*blockLen+3, 0
-		b = newTestReader(t, oddReader(func(p []byte) (int, error) {
-			if left == 0 {
-				waits++
-				if got := taken(b); got > blockLen {
-					t.Errorf("%s: %d bytes are held while the reader waits", name, got)
+	for before, read := range whole {
+		for name, last := range readers {
+			var b *BufReader
+			left, waits := 5*blockLen+3, 0
+			b = newTestReader(t, oddReader(func(p []byte) (int, error) {
+				if left == 0 {
+					waits++
+					if got := taken(b); got > blockLen {
+						t.Errorf("%s after %s: %d bytes are held while the reader waits", name, before, got)
+					}
+					return 0, io.EOF
 				}
-				return 0, io.EOF
+				n := min(len(p), left)
+				left -= n
+				return n, nil
+			}), blockLen)
+			_, err := read(b, 5*blockLen+2)
+			expectError(t, err, nil)
+			expectError(t, b.Skip(b.Buffered()), nil)
+			b.MaxFrameBytes = 0
+			if err := last(b); name != "WriteTo" {
+				expectError(t, err, io.EOF)
 			}
-			n := min(len(p), left)
-			left -= n
-			return n, nil
-		}), blockLen)
-		_, err := read(b, 5*blockLen+2)
-		expectError(t, err, nil)
-		expectError(t, b.Skip(b.Buffered()), nil)
-		_, err = b.ReadByte()
-		expectError(t, err, io.EOF)
-		if waits == 0 {
-			t.Errorf("%s: the reader did not wait", name)
+			if waits == 0 {
+				t.Errorf("%s after %s: the reader did not wait", name, before)
+			}
 		}
 	}
 }
