@@ -40,15 +40,10 @@ type headerParser struct {
 }
 
 func (p *headerParser) run() error {
-	b := p.b
-	start := b.TotalRead() - int64(b.Buffered())
 	for {
 		line, err := p.line()
-		if err == io.EOF && b.TotalRead() > start {
-			return io.ErrUnexpectedEOF
-		}
 		if err != nil || len(line) == 0 {
-			return err
+			return err // io.EOF of the first line alone: the others have begun
 		}
 		key, value, err := splitLine(line)
 		if err != nil {
