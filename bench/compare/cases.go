@@ -13,7 +13,11 @@ import (
 type Sample struct {
 	Way        string
 	Ns, Allocs float64
+	Turns      []float64 // ns of each
 }
+
+// Over returns how many times as long s took as other, turn by turn.
+func (s Sample) Over(other Sample) float64 { return over(s.Turns, other.Turns) }
 
 // Measured is a case with a sample for each of its ways.
 type Measured struct {
@@ -39,7 +43,10 @@ func (m *Measured) Reached(g rows.Goal) (reached float64, ok bool) {
 		return ours.Ns, ok
 	}
 	other, ok := m.Of(g.Than)
-	return ours.Ns / other.Ns, ok
+	if !ok {
+		return 0, false
+	}
+	return ours.Over(other), true
 }
 
 // Cases measures the ways of each case in turns, and returns the medians. What
@@ -76,9 +83,9 @@ func oneCase(ctx context.Context, c rows.Case, passes int, turn time.Duration) (
 	}
 	m := Measured{Case: c}
 	for i, loop := range loops {
-		median := rival.Summarize(ns[i]).Median
-		n := max(int(float64(turn.Nanoseconds())/median), 1)
-		m.Samples = append(m.Samples, Sample{c.Ways[i].Name, median, float64(collected(loop, n).mallocs) / float64(n)})
+		took := median(ns[i])
+		n := max(int(float64(turn.Nanoseconds())/took), 1)
+		m.Samples = append(m.Samples, Sample{c.Ways[i].Name, took, float64(collected(loop, n).mallocs) / float64(n), ns[i]})
 	}
 	return m, nil
 }

@@ -1,6 +1,7 @@
 // Package compare measures allocators against each other in one run: each has
 // its turn, again and again, so that a slow moment of the machine hits all of
-// them, and medians are what is compared.
+// them. A figure is the median of its turns, and a ratio the median of the ratios
+// turn by turn: a slow moment that lasts through a turn of each cancels out.
 package compare
 
 import (
@@ -26,8 +27,20 @@ const Reference = "mimalloc (C)"
 type Row struct {
 	Impl         string
 	Best, Median float64
-	// Ratio is Median over the reference's Median.
-	Ratio float64
+	Turns        []float64 // the median of each
+	Ratio        float64   // over the reference
+}
+
+// Over returns how many times as long r took as other, turn by turn.
+func (r Row) Over(other Row) float64 { return over(r.Turns, other.Turns) }
+
+// over is the median of the ratios of turns that came one after the other.
+func over(ours, theirs []float64) float64 {
+	ratios := make([]float64, min(len(ours), len(theirs)))
+	for i := range ratios {
+		ratios[i] = ours[i] / theirs[i]
+	}
+	return rival.Summarize(ratios).Median
 }
 
 // TraceName returns the name of a trace's file without its extensions.
@@ -96,7 +109,7 @@ func Trace(ctx context.Context, t *trace.Trace, names []string, variants []nativ
 	}
 	var rows []Row
 	for _, e := range entries {
-		rows = append(rows, Row{Impl: e.name, Best: slices.Min(e.best), Median: rival.Summarize(e.medians).Median})
+		rows = append(rows, Row{Impl: e.name, Best: slices.Min(e.best), Median: median(e.medians), Turns: e.medians})
 	}
 	setRatios(rows)
 	return rows, nil
@@ -106,16 +119,19 @@ func setRatios(rows []Row) {
 	if len(rows) == 0 {
 		return
 	}
-	reference := rows[0].Median
+	reference := rows[0]
 	for _, r := range rows {
 		if r.Impl == Reference {
-			reference = r.Median
+			reference = r
 		}
 	}
 	for i := range rows {
-		rows[i].Ratio = rows[i].Median / reference
+		rows[i].Ratio = rows[i].Over(reference)
 	}
 }
+
+// median leaves the turns in their order.
+func median(turns []float64) float64 { return rival.Summarize(slices.Clone(turns)).Median }
 
 // ByMedian returns rows in order, the fastest first.
 func ByMedian(rows []Row) []Row {

@@ -45,7 +45,7 @@ func TestCases(t *testing.T) {
 	}
 	two, _ := m.Of("two")
 	ten, _ := m.Of("ten")
-	for i, want := range []float64{two.Ns / ten.Ns, ten.Ns} {
+	for i, want := range []float64{two.Over(ten), ten.Ns} {
 		if got, ok := m.Reached(m.Goals[i]); !ok || got != want {
 			t.Errorf("goal %d: %v, %v, want %v", i, got, ok, want)
 		}
@@ -130,5 +130,20 @@ func TestGuard(t *testing.T) {
 	with, same, err := Guard(t.Context(), small(t), 1, 3)
 	if err != nil || with <= 0 || same <= 0 {
 		t.Errorf("%v, %v, %v", with, same, err)
+	}
+}
+
+// TestOver: a moment in which all take ten times as long changes no ratio.
+func TestOver(t *testing.T) {
+	ours, theirs := []float64{20, 2, 30, 3, 2}, []float64{10, 1, 10, 1, 1}
+	if got := over(ours, theirs); got != 2 {
+		t.Errorf("%v, want 2", got)
+	}
+	if median(ours) != 3 || ours[0] != 20 {
+		t.Errorf("median %v, turns %v", median(ours), ours)
+	}
+	row := Row{Turns: ours}
+	if other := (Row{Turns: theirs}); row.Over(other) != 2 {
+		t.Errorf("rows: %v", row.Over(other))
 	}
 }

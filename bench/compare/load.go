@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/gomem-go/gomem/bench/load"
-	"github.com/gomem-go/gomem/bench/rival"
 )
 
 // LoadRow is one load on one allocator with one number of goroutines.
@@ -17,8 +16,12 @@ type LoadRow struct {
 
 	// Ns is wall time over all allocations of all goroutines, so with perfect
 	// sharing two goroutines take half of what one takes.
-	Ns float64
+	Ns    float64
+	Turns []float64
 }
+
+// Over returns how many times as long r took as other, turn by turn.
+func (r LoadRow) Over(other LoadRow) float64 { return over(r.Turns, other.Turns) }
 
 // Load runs l with each number of goroutines on each allocator named, passes
 // times in turns, and returns the medians. An allocator is made anew for each
@@ -31,7 +34,6 @@ func Load(ctx context.Context, l load.Load, names []string, goroutines []int, op
 			rows = append(rows, LoadRow{Load: l.Name, Impl: name, Goroutines: g})
 		}
 	}
-	ns := make([][]float64, len(rows))
 	for range passes {
 		for i := range rows {
 			if err := ctx.Err(); err != nil {
@@ -41,11 +43,11 @@ func Load(ctx context.Context, l load.Load, names []string, goroutines []int, op
 			if err != nil {
 				return nil, err
 			}
-			ns[i] = append(ns[i], took)
+			rows[i].Turns = append(rows[i].Turns, took)
 		}
 	}
 	for i := range rows {
-		rows[i].Ns = rival.Summarize(ns[i]).Median
+		rows[i].Ns = median(rows[i].Turns)
 	}
 	return rows, nil
 }

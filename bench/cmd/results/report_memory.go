@@ -21,7 +21,7 @@ func (t *traceResult) overGlibc() (ratio float64, ok bool) {
 	if !found || !there {
 		return 0, false
 	}
-	return ours.Median / theirs.Median, true
+	return ours.Over(theirs), true
 }
 
 func (r *results) writeTLSF(p *printer) {

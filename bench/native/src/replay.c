@@ -13,7 +13,9 @@
 // Output: one line of key=value pairs, ns per operation.
 //
 // Build with -DALLOC=... -DFREE=... -DNAME=... to call another pair than
-// malloc and free; see Makefile.
+// malloc and free; see Makefile. With -DSLICES the table keeps three words for
+// each block, as a slice in Go has, instead of a pointer: where the table does
+// not fit into the caches, that is part of what a Go program pays.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,6 +50,23 @@ static const uint32_t FREE_BIT = 1u << 31;
 // Rounds are not counted before the allocator holds its memory: mimalloc gives
 // pages back with a delay of 100 ms, and only then settles.
 static const double WARM_UP_NS = 200e6;
+
+// block is what the program keeps of a block.
+struct block {
+	char *at;
+#ifdef SLICES
+	size_t len, cap;
+#endif
+};
+
+static inline struct block kept(char *p, size_t n) {
+#ifdef SLICES
+	return (struct block){p, n, n};
+#else
+	(void)n;
+	return (struct block){p};
+#endif
+}
 
 struct trace {
 	uint32_t *ops;
@@ -111,19 +130,19 @@ static struct trace trace_close(uint32_t *words, size_t len) {
 	return t;
 }
 
-static __attribute__((noinline)) void round_run(const struct trace *t, char **blocks) {
+static __attribute__((noinline)) void round_run(const struct trace *t, struct block *blocks) {
 	size_t next = 0;
 	for (size_t i = 0; i < t->ops_len; i++) {
 		uint32_t op = t->ops[i];
 		if (op & FREE_BIT) {
-			FREE(blocks[op & ~FREE_BIT]);
+			FREE(blocks[op & ~FREE_BIT].at);
 			continue;
 		}
 		char *p = ALLOC(op);
 		if (!p)
 			die("no room", i);
 		*p = 1;
-		blocks[next++] = p;
+		blocks[next++] = kept(p, op);
 	}
 }
 
@@ -157,7 +176,7 @@ int main(int argc, char **argv) {
 	free(words);
 	if (t.ops_len == 0)
 		die("an empty trace", 0);
-	char **blocks = calloc(t.allocs + 1, sizeof *blocks);
+	struct block *blocks = calloc(t.allocs + 1, sizeof *blocks);
 	double *ns = calloc(rounds, sizeof *ns);
 	if (!blocks || !ns)
 		die("no memory for the table", 0);
