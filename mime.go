@@ -18,12 +18,12 @@ const maxHeaderLines = 8 << 10
 //
 // A key that is not a token, blanks before the colon, a line without a colon and
 // control characters are refused with a [textproto.ProtocolError]. A [*LimitError]
-// refuses a header beyond MaxHeaderBytes, or beyond 8,192 lines with the empty one
-// unless MaxHeaderBytes is negative, and a line beyond MaxLineBytes. If the stream ends within the header
-// the error is [io.ErrUnexpectedEOF]; before the first byte, [io.EOF]. With any error
-// the lines before it are returned and consumed, and a malformed line is consumed with
-// them. At the end of the stream the last line, even without an ending, is returned
-// too if it is a valid header line. O(bytes).
+// refuses a header beyond MaxHeaderBytes, or beyond 8,192 lines, the empty one
+// included, unless MaxHeaderBytes is negative, and a line beyond MaxLineBytes. If the
+// stream ends within the header the error is [io.ErrUnexpectedEOF]; before the first
+// byte, [io.EOF]. With any error the lines before it are returned and consumed, and a
+// malformed line is consumed with them. At the end of the stream the last line, even
+// without an ending, is returned too if it is a valid header line. O(bytes).
 func (b *BufReader) ReadMIMEHeader() (textproto.MIMEHeader, error) {
 	p := headerParser{b: b, left: limitOf(b.MaxHeaderBytes, DefaultMaxHeaderBytes)}
 	p.header = make(textproto.MIMEHeader)
