@@ -73,8 +73,14 @@ func measure(ctx context.Context, r *results, name, folder string, e effort, pro
 	return sections[i].measure(ctx, &measurement{r, e, files, progress})
 }
 
+// cases measures in many short turns: a machine that is shared changes its pace
+// within a second.
+func (m *measurement) cases(ctx context.Context, all []rows.Case) ([]compare.Measured, error) {
+	return compare.Cases(ctx, all, 3*m.passes, m.turn/3)
+}
+
 func measureReader(ctx context.Context, m *measurement) (err error) {
-	if m.Reader, err = compare.Cases(ctx, reading.Cases(), m.passes, m.turn); err != nil {
+	if m.Reader, err = m.cases(ctx, reading.Cases()); err != nil {
 		return err
 	}
 	m.ScenarioOps = m.ops / 2
@@ -83,15 +89,12 @@ func measureReader(ctx context.Context, m *measurement) (err error) {
 }
 
 func measureLac(ctx context.Context, m *measurement) (err error) {
-	if m.Lac, err = compare.Cases(ctx, arenas.Cases(), m.passes, m.turn); err != nil {
+	if m.Lac, err = m.cases(ctx, arenas.Cases()); err != nil {
 		return err
 	}
-	m.Together, err = compare.Cases(ctx, arenas.Together(), m.passes, m.turn)
+	m.Together, err = m.cases(ctx, arenas.Together())
 	return err
 }
-
-// tracePasses is how often each allocator has its turn on a trace.
-func (e effort) tracePasses() int { return min(e.passes, 5) }
 
 func measureTraces(ctx context.Context, m *measurement) error {
 	dir, err := os.MkdirTemp("", "results")
@@ -106,7 +109,7 @@ func measureTraces(ctx context.Context, m *measurement) error {
 	m.Fragments = compare.RandomFragments(3*m.passes, m.ops/5)
 	return m.eachTrace(func(name string, t *trace.Trace) error {
 		r := traceResult{Name: name, Trace: t}
-		if r.Rows, err = compare.Trace(ctx, t, rival.Names(), variants, m.tracePasses()); err != nil {
+		if r.Rows, err = compare.Trace(ctx, t, rival.Names(), variants, m.passes); err != nil {
 			return err
 		}
 		r.Held, r.Allocs = compare.Memory(t)
