@@ -103,11 +103,13 @@ func ExampleRecyclableMemory_NewReader() {
 	if err != nil {
 		fmt.Println(err)
 	}
-	r.ClipFront(allocator.Free) // what has been read
-	fmt.Printf("%q %q %d\n", word, r.ToBytes(), allocator.Stats().Live)
+	fmt.Printf("%q\n", word)
+	r.ClipFront(allocator.Free) // what has been read, so word is not to be used any more
+	fmt.Printf("%q %d\n", r.ToBytes(), allocator.Stats().Live)
 	rm.Recycle() // frees the rest
 	fmt.Println(allocator.Stats().Live)
 	// Output:
-	// "read to " "be " 3
+	// "read to "
+	// "be " 3
 	// 0
 }

@@ -180,21 +180,28 @@ func (p *AllocatorPool) bury(c *core) {
 // block that the system refuses to protect is unmapped at once, which makes it
 // as inaccessible.
 func (g *graveyard) bury(b []byte, src backing.Source, protector backing.Protector) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if protector.Protect(b) != nil {
-		_ = src.Unmap(b)
-		return
+	gone := [][]byte{b}
+	if protector.Protect(b) == nil {
+		gone = g.add(b)
 	}
-	g.blocks = append(g.blocks, b)
-	g.bytes += len(b)
-	for g.bytes > graveBytes && len(g.blocks) > 0 {
-		old := g.blocks[0]
-		g.blocks[0] = nil
-		g.blocks = g.blocks[1:]
-		g.bytes -= len(old)
+	for _, old := range gone {
 		_ = src.Unmap(old)
 	}
+}
+
+// add keeps b and returns the oldest beyond the bound, which it keeps no more.
+func (g *graveyard) add(b []byte) (gone [][]byte) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.blocks = append(g.blocks, b)
+	g.bytes += len(b)
+	for g.bytes > graveBytes {
+		gone = append(gone, g.blocks[0])
+		g.bytes -= len(g.blocks[0])
+		g.blocks[0] = nil
+		g.blocks = g.blocks[1:]
+	}
+	return gone
 }
 
 // CheckExternalPointers looks for pointers to Go heap objects that were not

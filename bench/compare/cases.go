@@ -11,13 +11,10 @@ import (
 
 // Sample is what one operation took, done in one way.
 type Sample struct {
-	Way        string
-	Ns, Allocs float64
-	Turns      []float64 // ns of each
+	Way    string
+	Turns  Turns // ns
+	Allocs float64
 }
-
-// Over returns how many times as long s took as other, turn by turn.
-func (s Sample) Over(other Sample) float64 { return over(s.Turns, other.Turns) }
 
 // Measured is a case with a sample for each of its ways.
 type Measured struct {
@@ -39,14 +36,17 @@ func (m *Measured) Of(way string) (Sample, bool) {
 // the other way, or ns. Not ok if the case has no such way.
 func (m *Measured) Reached(g rows.Goal) (reached float64, ok bool) {
 	ours, ok := m.Of(g.Way)
-	if !ok || g.Than == "" {
-		return ours.Ns, ok
+	if !ok {
+		return 0, false
+	}
+	if g.Than == "" {
+		return ours.Turns.Median(), true
 	}
 	other, ok := m.Of(g.Than)
 	if !ok {
 		return 0, false
 	}
-	return ours.Over(other), true
+	return ours.Turns.Over(other.Turns), true
 }
 
 // Cases measures the ways of each case in turns, and returns the medians. What
@@ -71,7 +71,7 @@ func oneCase(ctx context.Context, c rows.Case, passes int, turn time.Duration) (
 		loops[i] = loop
 		loop(1)
 	}
-	ns := make([][]float64, len(loops))
+	ns := make([]Turns, len(loops))
 	for range passes {
 		for i, loop := range loops {
 			if err := ctx.Err(); err != nil {
@@ -83,9 +83,8 @@ func oneCase(ctx context.Context, c rows.Case, passes int, turn time.Duration) (
 	}
 	m := Measured{Case: c}
 	for i, loop := range loops {
-		took := median(ns[i])
-		n := max(int(float64(turn.Nanoseconds())/took), 1)
-		m.Samples = append(m.Samples, Sample{c.Ways[i].Name, took, float64(collected(loop, n).mallocs) / float64(n), ns[i]})
+		n := max(int(float64(turn.Nanoseconds())/ns[i].Median()), 1)
+		m.Samples = append(m.Samples, Sample{c.Ways[i].Name, ns[i], float64(collected(loop, n).mallocs) / float64(n)})
 	}
 	return m, nil
 }

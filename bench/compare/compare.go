@@ -25,22 +25,31 @@ const Reference = "mimalloc (C)"
 
 // Row is one allocator's result, in ns per operation.
 type Row struct {
-	Impl         string
-	Best, Median float64
-	Turns        []float64 // the median of each
-	Ratio        float64   // over the reference
+	Impl  string
+	Best  float64
+	Turns Turns   // the median of each
+	Ratio float64 // over the reference
 }
 
-// Over returns how many times as long r took as other, turn by turn.
-func (r Row) Over(other Row) float64 { return over(r.Turns, other.Turns) }
+// Turns is what something took in each of its turns, in their order.
+type Turns []float64
 
-// over is the median of the ratios of turns that came one after the other.
-func over(ours, theirs []float64) float64 {
-	ratios := make([]float64, min(len(ours), len(theirs)))
-	for i := range ratios {
-		ratios[i] = ours[i] / theirs[i]
+// Median returns the figure that counts, 0 without a turn.
+func (t Turns) Median() float64 {
+	if len(t) == 0 {
+		return 0
 	}
-	return rival.Summarize(ratios).Median
+	return rival.Summarize(slices.Clone(t)).Median
+}
+
+// Over returns how many times as long t took as other: the median of the ratios of
+// turns that came one after the other, 0 without a turn of each.
+func (t Turns) Over(other Turns) float64 {
+	ratios := make(Turns, min(len(t), len(other)))
+	for i := range ratios {
+		ratios[i] = t[i] / other[i]
+	}
+	return ratios.Median()
 }
 
 // TraceName returns the name of a trace's file without its extensions.
@@ -109,7 +118,7 @@ func Trace(ctx context.Context, t *trace.Trace, names []string, variants []nativ
 	}
 	var rows []Row
 	for _, e := range entries {
-		rows = append(rows, Row{Impl: e.name, Best: slices.Min(e.best), Median: median(e.medians), Turns: e.medians})
+		rows = append(rows, Row{Impl: e.name, Best: slices.Min(e.best), Turns: e.medians})
 	}
 	setRatios(rows)
 	return rows, nil
@@ -119,29 +128,26 @@ func setRatios(rows []Row) {
 	if len(rows) == 0 {
 		return
 	}
-	reference := rows[0]
+	reference := rows[0].Turns
 	for _, r := range rows {
 		if r.Impl == Reference {
-			reference = r
+			reference = r.Turns
 		}
 	}
 	for i := range rows {
-		rows[i].Ratio = rows[i].Over(reference)
+		rows[i].Ratio = rows[i].Turns.Over(reference)
 	}
 }
 
-// median leaves the turns in their order.
-func median(turns []float64) float64 { return rival.Summarize(slices.Clone(turns)).Median }
-
 // ByMedian returns rows in order, the fastest first.
 func ByMedian(rows []Row) []Row {
-	return slices.SortedFunc(slices.Values(rows), func(a, b Row) int { return cmp.Compare(a.Median, b.Median) })
+	return slices.SortedFunc(slices.Values(rows), func(a, b Row) int { return cmp.Compare(a.Turns.Median(), b.Turns.Median()) })
 }
 
 // Print writes rows as a table, the fastest median first.
 func Print(w io.Writer, rows []Row) {
 	fmt.Fprintf(w, "  %-18s %9s %9s %7s\n", "impl", "median", "best", "ratio")
 	for _, r := range ByMedian(rows) {
-		fmt.Fprintf(w, "  %-18s %9.1f %9.1f %7.2f\n", r.Impl, r.Median, r.Best, r.Ratio)
+		fmt.Fprintf(w, "  %-18s %9.1f %9.1f %7.2f\n", r.Impl, r.Turns.Median(), r.Best, r.Ratio)
 	}
 }

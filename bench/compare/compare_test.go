@@ -39,13 +39,13 @@ func TestCases(t *testing.T) {
 	}
 	m := &all[0]
 	for way, allocs := range map[string]float64{"two": 2, "ten": 10} {
-		if s, ok := m.Of(way); !ok || s.Ns <= 0 || math.Abs(s.Allocs-allocs) > 0.5 {
+		if s, ok := m.Of(way); !ok || s.Turns.Median() <= 0 || math.Abs(s.Allocs-allocs) > 0.5 {
 			t.Errorf("%s: %+v", way, s)
 		}
 	}
 	two, _ := m.Of("two")
 	ten, _ := m.Of("ten")
-	for i, want := range []float64{two.Over(ten), ten.Ns} {
+	for i, want := range []float64{two.Turns.Over(ten.Turns), ten.Turns.Median()} {
 		if got, ok := m.Reached(m.Goals[i]); !ok || got != want {
 			t.Errorf("goal %d: %v, %v, want %v", i, got, ok, want)
 		}
@@ -133,17 +133,18 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// TestOver: a moment in which all take ten times as long changes no ratio.
+// TestOver: a moment in which all take ten times as long changes no ratio, and turns
+// keep their order.
 func TestOver(t *testing.T) {
-	ours, theirs := []float64{20, 2, 30, 3, 2}, []float64{10, 1, 10, 1, 1}
-	if got := over(ours, theirs); got != 2 {
+	ours, theirs := Turns{20, 2, 30, 3, 2}, Turns{10, 1, 10, 1, 1}
+	if got := ours.Over(theirs); got != 2 {
 		t.Errorf("%v, want 2", got)
 	}
-	if median(ours) != 3 || ours[0] != 20 {
-		t.Errorf("median %v, turns %v", median(ours), ours)
+	if ours.Median() != 3 || ours[0] != 20 {
+		t.Errorf("median %v, turns %v", ours.Median(), ours)
 	}
-	row := Row{Turns: ours}
-	if other := (Row{Turns: theirs}); row.Over(other) != 2 {
-		t.Errorf("rows: %v", row.Over(other))
+	rows := []Row{{Impl: "gomem", Turns: ours}, {Impl: Reference, Turns: theirs}}
+	if setRatios(rows); rows[0].Ratio != 2 || rows[1].Ratio != 1 {
+		t.Errorf("rows: %+v", rows)
 	}
 }

@@ -14,14 +14,10 @@ type LoadRow struct {
 	Load, Impl string
 	Goroutines int
 
-	// Ns is wall time over all allocations of all goroutines, so with perfect
-	// sharing two goroutines take half of what one takes.
-	Ns    float64
-	Turns []float64
+	// Turns is wall time in ns over all allocations of all goroutines, so with
+	// perfect sharing two goroutines take half of what one takes.
+	Turns Turns
 }
-
-// Over returns how many times as long r took as other, turn by turn.
-func (r LoadRow) Over(other LoadRow) float64 { return over(r.Turns, other.Turns) }
 
 // Load runs l with each number of goroutines on each allocator named, passes
 // times in turns, and returns the medians. An allocator is made anew for each
@@ -45,9 +41,6 @@ func Load(ctx context.Context, l load.Load, names []string, goroutines []int, op
 			}
 			rows[i].Turns = append(rows[i].Turns, took)
 		}
-	}
-	for i := range rows {
-		rows[i].Ns = median(rows[i].Turns)
 	}
 	return rows, nil
 }

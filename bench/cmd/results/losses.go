@@ -40,8 +40,8 @@ func (r *results) losses() []string {
 			say("trace %s: %.2f × mimalloc, goal %.1f", t.Name, ours.Ratio, overNative)
 		}
 		for _, row := range t.Rows {
-			if isGoRival(row.Impl) && row.Over(ours) < 1 {
-				say("trace %s: %s takes %.2f of our time", t.Name, row.Impl, row.Over(ours))
+			if isGoRival(row.Impl) && row.Turns.Over(ours.Turns) < 1 {
+				say("trace %s: %s takes %.2f of our time", t.Name, row.Impl, row.Turns.Over(ours.Turns))
 			}
 		}
 		most := backing
@@ -81,15 +81,15 @@ func loadLosses(rows []compare.LoadRow) []string {
 		}
 	}
 	for _, row := range rows {
-		if us := ours[row.Goroutines]; row.Impl != "gomem" && row.Over(us) < 1 {
-			all = append(all, fmt.Sprintf("load %s, %d goroutines: %s takes %.2f of our time", row.Load, row.Goroutines, row.Impl, row.Over(us)))
+		if us := ours[row.Goroutines]; row.Impl != "gomem" && row.Turns.Over(us.Turns) < 1 {
+			all = append(all, fmt.Sprintf("load %s, %d goroutines: %s takes %.2f of our time", row.Load, row.Goroutines, row.Impl, row.Turns.Over(us.Turns)))
 		}
 	}
 	if len(rows) == 0 {
 		return all
 	}
 	load := rows[0].Load
-	if gain := ours[1].Over(ours[2]); (load == "larson" || load == "mstress") && gain < twoGoroutines {
+	if gain := ours[1].Turns.Over(ours[2].Turns); (load == "larson" || load == "mstress") && gain < twoGoroutines {
 		all = append(all, fmt.Sprintf("load %s: two goroutines do %.2f × the work of one, goal %.1f", load, gain, twoGoroutines))
 	}
 	return all

@@ -31,8 +31,8 @@ func caseLosses(section string, all []compare.Measured, own string, rivals ...st
 		}
 		ours, _ := m.Of(own)
 		for _, rival := range rivals {
-			if s, ok := m.Of(rival); ok && s.Over(ours) < 1 {
-				say("%s takes %.2f of our time", rival, s.Over(ours))
+			if s, ok := m.Of(rival); ok && s.Turns.Over(ours.Turns) < 1 {
+				say("%s takes %.2f of our time", rival, s.Turns.Over(ours.Turns))
 			}
 		}
 	}

@@ -81,7 +81,7 @@ func (r *results) write(w io.Writer) error {
 	}
 	p.f("# Results\n\nWritten by `make bench` (`cd bench && %s`) in %v.\n\n", command, r.Took)
 	p.f("Machine: %s.\n\n", r.Machine)
-	p.f("Figures are medians of turns in which everything had its go, in one run, and ratios medians of the ratios turn by turn, so they may\ndiffer from those of the figures: compare them with each other, not with another machine's. `make compare` repeats the first section alone; `cd bench && go test -bench .` gives what benchstat reads.\n\n")
+	p.f("Figures are medians of turns in which everything had its go, in one run, and ratios medians of the ratios turn by turn, so they may\ndiffer from those of the figures: compare them with each other, not with another machine's. `make compare` repeats the first section\nalone; `cd bench && go test -bench .` gives what benchstat reads.\n\n")
 	r.writeLosses(p)
 	for _, part := range []struct {
 		measured bool
@@ -112,7 +112,7 @@ func (r *results) writeTraces(p *printer) {
 		p.f(" GoMem: peak backing / peak live %.2f, %.4f Go allocations per operation.\n\n", t.Held, t.Allocs)
 		p.f("| | ns/op | best | / %s |\n|---|---:|---:|---:|\n", reference(t.Rows))
 		for _, row := range compare.ByMedian(t.Rows) {
-			p.f("| %s | %.1f | %.1f | %.2f |\n", name(row.Impl), row.Median, row.Best, row.Ratio)
+			p.f("| %s | %.1f | %.1f | %.2f |\n", name(row.Impl), row.Turns.Median(), row.Best, row.Ratio)
 		}
 		p.f("\n")
 	}
@@ -153,9 +153,9 @@ func (r *results) writeLoads(p *printer) {
 		for i := 0; i+len(goroutines) <= len(rows); i += len(goroutines) {
 			p.f("| %s |", name(rows[i].Impl))
 			for _, row := range rows[i : i+len(goroutines)] {
-				p.f(" %.0f |", row.Ns)
+				p.f(" %.0f |", row.Turns.Median())
 			}
-			p.f(" %.2f × |\n", rows[i].Over(rows[i+1]))
+			p.f(" %.2f × |\n", rows[i].Turns.Over(rows[i+1].Turns))
 		}
 		p.f("\n")
 	}

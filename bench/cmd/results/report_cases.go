@@ -21,7 +21,7 @@ func writeCases(p *printer, all []compare.Measured, own string, ways ...string) 
 		p.f("| %s |", m.Op)
 		for _, way := range ways {
 			s, _ := m.Of(way)
-			p.f(" %s |", number(s.Ns))
+			p.f(" %s |", number(s.Turns.Median()))
 		}
 		ours, _ := m.Of(own)
 		p.f(" %s | %s |\n", allocs(ours.Allocs), strings.Join(reached(&m), ", "))

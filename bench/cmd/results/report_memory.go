@@ -21,7 +21,7 @@ func (t *traceResult) overGlibc() (ratio float64, ok bool) {
 	if !found || !there {
 		return 0, false
 	}
-	return ours.Over(theirs), true
+	return ours.Turns.Over(theirs.Turns), true
 }
 
 func (r *results) writeTLSF(p *printer) {
@@ -29,7 +29,7 @@ func (r *results) writeTLSF(p *printer) {
 	p.f("| trace | ns/op | / glibc (C) | TLSF (C) / glibc (C) | fragmentation |\n|---|---:|---:|---:|---:|\n")
 	for _, t := range r.Traces {
 		ours, _ := find(t.Rows, rival.TLSF)
-		p.f("| %s | %.1f |", t.Name, ours.Median)
+		p.f("| %s | %.1f |", t.Name, ours.Turns.Median())
 		if ratio, ok := t.overGlibc(); ok {
 			p.f(" %.2f", ratio)
 		}

@@ -100,11 +100,11 @@ func TestLosses(t *testing.T) {
 		Traces: []traceResult{{
 			Name: "x", Trace: tr, Held: 1.6,
 			Rows: []compare.Row{
-				{Impl: compare.Reference, Median: 10, Turns: []float64{10}, Ratio: 1},
-				{Impl: "gomem", Median: 14, Turns: []float64{14}, Ratio: 1.4},
-				{Impl: "mcache", Median: 7, Turns: []float64{7}, Ratio: 0.7},
-				{Impl: "floor", Median: 2, Turns: []float64{2}, Ratio: 0.2},
-				{Impl: "make", Median: 100, Turns: []float64{100}, Ratio: 10},
+				{Impl: compare.Reference, Turns: compare.Turns{10}, Ratio: 1},
+				{Impl: "gomem", Turns: compare.Turns{14}, Ratio: 1.4},
+				{Impl: "mcache", Turns: compare.Turns{7}, Ratio: 0.7},
+				{Impl: "floor", Turns: compare.Turns{2}, Ratio: 0.2},
+				{Impl: "make", Turns: compare.Turns{100}, Ratio: 10},
 			},
 		}},
 		Rows: []compare.Timed{
@@ -114,9 +114,9 @@ func TestLosses(t *testing.T) {
 		},
 		Bounded: []compare.Timed{{Paced: median(10)}, {Row: rows.Row{Name: "many"}, Paced: median(25)}, {Row: rows.Row{Name: "fine"}, Paced: median(20)}},
 		Loads: [][]compare.LoadRow{{
-			{Load: "larson", Impl: "gomem", Goroutines: 1, Ns: 10, Turns: []float64{10}},
-			{Load: "larson", Impl: "gomem", Goroutines: 2, Ns: 8, Turns: []float64{8}},
-			{Load: "larson", Impl: "make", Goroutines: 2, Ns: 4, Turns: []float64{4}},
+			{Load: "larson", Impl: "gomem", Goroutines: 1, Turns: compare.Turns{10}},
+			{Load: "larson", Impl: "gomem", Goroutines: 2, Turns: compare.Turns{8}},
+			{Load: "larson", Impl: "make", Goroutines: 2, Turns: compare.Turns{4}},
 		}},
 	}
 	got := strings.Join(r.losses(), "\n")
@@ -140,8 +140,8 @@ func TestLosses(t *testing.T) {
 func TestLossesOfSections(t *testing.T) {
 	goals := []rows.Goal{{Way: "ours", Than: "rival", Most: 1.1, NoAllocs: true}, {Way: "ours", Most: 15}, {Way: "absent", Most: 1}}
 	cases := []compare.Measured{
-		{Case: rows.Case{Op: "bad", Goals: goals}, Samples: []compare.Sample{{Way: "ours", Ns: 30, Turns: []float64{30}, Allocs: 1}, {Way: "rival", Ns: 20, Turns: []float64{20}}}},
-		{Case: rows.Case{Op: "good", Goals: goals}, Samples: []compare.Sample{{Way: "ours", Ns: 10, Turns: []float64{10}, Allocs: 0.001}, {Way: "rival", Ns: 10, Turns: []float64{10}}}},
+		{Case: rows.Case{Op: "bad", Goals: goals}, Samples: []compare.Sample{{Way: "ours", Turns: compare.Turns{30}, Allocs: 1}, {Way: "rival", Turns: compare.Turns{20}}}},
+		{Case: rows.Case{Op: "good", Goals: goals}, Samples: []compare.Sample{{Way: "ours", Turns: compare.Turns{10}, Allocs: 0.001}, {Way: "rival", Turns: compare.Turns{10}}}},
 	}
 	tr, err := trace.New([]uint32{100}, trace.Limits{})
 	if err != nil {
@@ -149,7 +149,7 @@ func TestLossesOfSections(t *testing.T) {
 	}
 	pool := func(name string, ns, fragments float64) traceResult {
 		return traceResult{Name: name, Trace: tr, Fragments: fragments, Rows: []compare.Row{
-			{Impl: rival.TLSF, Turns: []float64{ns}}, {Impl: glibc, Turns: []float64{10}},
+			{Impl: rival.TLSF, Turns: compare.Turns{ns}}, {Impl: glibc, Turns: compare.Turns{10}},
 		}}
 	}
 	r := &results{
