@@ -18,28 +18,31 @@ func (r *MemoryReader) Range(yield func([]byte)) {
 }
 
 // RangeN is Range for the next n bytes, or for all that are left if there are
-// fewer; the last view is cut to fit. A negative n counts as zero.
+// fewer; the last view is cut to fit. A negative n counts as zero. If the Memory was
+// taken out of the reader, or what is being read out of the Memory, it calls nothing,
+// and a read then returns io.ErrUnexpectedEOF.
 func (r *MemoryReader) RangeN(n int, yield func([]byte)) {
-	n = min(n, r.Length)
-	for n > 0 && r.fill() {
-		// The view is not cut from cur: for the compiler all that r refers to would
-		// leave with it, and a Memory in a variable move to the heap.
-		var b []byte
-		if i := r.next - 1; i < len(r.Buffers) {
-			b = r.Buffers[i]
+	for n > 0 && r.Length > 0 {
+		i, start := r.next-1, r.off
+		if start >= len(r.cur) {
+			i, start = r.next, 0
 		}
-		start := r.off
-		take := min(n, r.Length, len(r.cur)-start)
-		end := start + take
-		if end > len(b) {
-			r.cur, r.off = nil, 0 // the Memory was changed while it was read
+		if r.Memory == nil || uint(i) >= uint(len(r.Buffers)) || start > len(r.Buffers[i]) {
+			if i < r.next { // what was being read is not in the Memory any more
+				r.cur, r.off = nil, 0
+			}
 			return
 		}
-		r.off = end
+		// Where the reader is: a view cut from cur would be the same, but for the
+		// compiler all that r refers to would leave with it, and a Memory in a variable
+		// move to the heap.
+		b := r.Buffers[i]
+		take := min(n, r.Length, len(b)-start)
+		r.cur, r.off, r.next = b, start+take, i+1
 		r.Length -= take
 		n -= take
-		if yield != nil {
-			yield(b[start:end:end])
+		if take > 0 && yield != nil {
+			yield(b[start : start+take : start+take])
 		}
 	}
 }

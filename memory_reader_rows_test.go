@@ -295,3 +295,42 @@ func TestMoveToEndIsLength(t *testing.T) {
 		}
 	}
 }
+
+// TestRangeOfWhatIsGone: Range calls nothing, and the next read is an error, when what
+// was being read is taken away.
+func TestRangeOfWhatIsGone(t *testing.T) {
+	for name, take := range map[string]func(r *MemoryReader){
+		"Memory is nil":       func(r *MemoryReader) { r.Memory = nil },
+		"Memory is another":   func(r *MemoryReader) { r.Memory = new(Memory) },
+		"Memory is reset":     func(r *MemoryReader) { r.Memory.Reset() },
+		"buffer is shortened": func(r *MemoryReader) { r.Buffers[0] = r.Buffers[0][:1] },
+	} {
+		r := NewReadableBuffersFromBytes([]byte("abc"), []byte("def"))
+		if err := r.Skip(2); err != nil {
+			t.Fatal(err)
+		}
+		take(&r)
+		r.Range(func(b []byte) { t.Errorf("%s: Range yields %q", name, b) })
+		if r.Length != 4 {
+			t.Errorf("%s: %d bytes left", name, r.Length)
+		}
+		if name == "buffer is shortened" {
+			continue // the next one is still there
+		}
+		if b, err := r.ReadByte(); err != io.ErrUnexpectedEOF {
+			t.Errorf("%s: ReadByte = %q, %v", name, b, err)
+		}
+	}
+	r := NewReadableBuffersFromBytes([]byte("abc"))
+	r.Length++ // for a buffer that has not been pushed yet
+	var got []byte
+	r.Range(func(b []byte) { got = append(got, b...) })
+	r.PushOne([]byte("d"))
+	if err := r.TryUnread(1); err != nil {
+		t.Error(err)
+	}
+	r.Range(func(b []byte) { got = append(got, b...) })
+	if string(got) != "abccd" {
+		t.Errorf("Range yields %q", got)
+	}
+}
