@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"slices"
+	"unsafe"
 )
 
 // Memory is a chain of buffers that is used as one sequence of bytes.
@@ -41,23 +42,54 @@ func NewMemory(buf []byte) Memory {
 // full chain doubles, which moves the headers of its buffers but no byte.
 func (m *Memory) PushOne(b []byte) {
 	if len(m.Buffers) == cap(m.Buffers) {
-		m.grow()
+		m.grow(1)
 	}
 	m.Buffers = append(m.Buffers, b)
 	m.Size += len(b)
 }
 
-// grow doubles the room for buffers. The standard growth of a long slice is a
-// quarter at a time, which moves every header four times on its way.
-func (m *Memory) grow() {
-	m.Buffers = slices.Grow(m.Buffers, max(len(m.Buffers), minChain))
+// grow makes room for n more buffers at least, and doubles the room. The standard
+// growth of a long slice is a quarter at a time, which moves every header four times
+// on its way.
+func (m *Memory) grow(n int) {
+	switch {
+	case m.Buffers == nil && n <= minChain:
+		m.Buffers = make([][]byte, 0, minChain) // of a constant size: faster
+	case len(m.Buffers) == 0:
+		m.Buffers = make([][]byte, 0, max(n, roomFor(m.Buffers)))
+	default:
+		m.Buffers = slices.Grow(m.Buffers, max(n, len(m.Buffers), minChain))
+	}
+}
+
+// resets is where the empty lists of emptied chains lie, each as far behind the start
+// as there shall be room when it grows. They have no room there, so nothing is written.
+var resets [256][]byte
+
+// emptyAfter is what is left of a list of n buffers: an empty one that knows how much
+// room to make at once for as many again and a quarter more.
+func emptyAfter(n int) [][]byte {
+	if n <= minChain {
+		return nil
+	}
+	return unsafe.Slice(&resets[min(n+n/4, len(resets)-1)], 0)
+}
+
+// roomFor is the room that an empty list knows of, 0 if it is not of emptyAfter.
+func roomFor(empty [][]byte) int {
+	// Safety: the addresses are compared and never followed.
+	at := uintptr(unsafe.Pointer(unsafe.SliceData(empty))) - uintptr(unsafe.Pointer(&resets))
+	if at >= unsafe.Sizeof(resets) {
+		return 0
+	}
+	return int(at / unsafe.Sizeof(resets[0]))
 }
 
 // Push adds the buffers b at the end of the chain, in order, without a copy.
 // Amortized O(len(b)).
 func (m *Memory) Push(b ...[]byte) {
 	if len(b) > cap(m.Buffers)-len(m.Buffers) {
-		m.grow()
+		m.grow(len(b))
 	}
 	m.Buffers = append(m.Buffers, b...)
 	for _, buf := range b {
@@ -69,7 +101,7 @@ func (m *Memory) Push(b ...[]byte) {
 // returns m. A chain may be appended to itself. Amortized O(other.Count()).
 func (m *Memory) Append(other Memory) *Memory {
 	if len(other.Buffers) > cap(m.Buffers)-len(m.Buffers) {
-		m.grow()
+		m.grow(len(other.Buffers))
 	}
 	m.Buffers = append(m.Buffers, other.Buffers...)
 	m.Size += other.Size
@@ -108,9 +140,15 @@ func (m *Memory) TryUpdateBuffer(index int, buf []byte) bool {
 }
 
 // Reset empties the chain. It drops the array of buffers, so a copy of the
-// chain made earlier stays as it is. O(1), never allocates.
+// chain made earlier stays as it is; a chain that is filled as far again makes its
+// array in one allocation. A program that has no such copies may keep the array, and
+// allocate nothing:
+//
+//	m.Size, m.Buffers = 0, m.Buffers[:0]
+//
+// O(1), never allocates.
 func (m *Memory) Reset() {
-	m.Buffers = nil
+	m.Buffers = emptyAfter(len(m.Buffers))
 	m.Size = 0
 }
 

@@ -292,3 +292,66 @@ func TestMemoryWriteToConnection(t *testing.T) {
 		t.Errorf("the peer got %q", b)
 	}
 }
+
+// TestResetMakesRoomAtOnce: a chain that is filled as far as before its Reset, or a
+// little further, allocates once, and what was copied before stays as it was.
+func TestResetMakesRoomAtOnce(t *testing.T) {
+	for _, n := range []int{1, 2, 4, 5, 10, 50, 200} {
+		var m Memory
+		one := []byte{1}
+		fill := func() {
+			m.Reset()
+			for range n {
+				m.PushOne(one)
+			}
+		}
+		fill()
+		if allocs := testing.AllocsPerRun(20, fill); allocs > 1 {
+			t.Errorf("%d buffers: %v allocations for each Reset", n, allocs)
+		}
+		list := make([][]byte, n)
+		if allocs := testing.AllocsPerRun(20, func() { m = Memory{}; m.Push(list...) }); allocs > 1 {
+			t.Errorf("%v allocations for a Push of %d buffers", allocs, n)
+		}
+	}
+}
+
+// TestResetLeavesNothing: whatever is done with the list that Reset leaves, copies and
+// other chains do not notice.
+func TestResetLeavesNothing(t *testing.T) {
+	const seed = 5
+	t.Logf("seed %d", seed)
+	rng := rand.New(rand.NewPCG(seed, 0))
+	var m Memory
+	var kept []Memory
+	var want []string
+	for round := range byte(60) {
+		m.Reset()
+		if len(m.Buffers) != 0 || cap(m.Buffers) != 0 || m.Size != 0 {
+			t.Fatalf("after Reset %d of %d buffers, Size %d", len(m.Buffers), cap(m.Buffers), m.Size)
+		}
+		empty := m
+		text := bytes.Repeat([]byte{round}, rng.IntN(400))
+		for i := range text {
+			switch round % 3 {
+			case 0:
+				m.PushOne(text[i : i+1])
+			case 1:
+				m.Append(NewMemory(text[i : i+1]))
+			default:
+				m.Buffers = append(m.Buffers, text[i:i+1])
+				m.Size++
+			}
+		}
+		checkMemory(t, &empty, "")
+		empty.PushOne([]byte("own"))
+		kept, want = append(kept, m, empty), append(want, string(text), "own")
+	}
+	for i := range kept {
+		checkMemory(t, &kept[i], want[i])
+		kept[i].PushOne([]byte("!"))
+	}
+	for i := range kept {
+		checkMemory(t, &kept[i], want[i]+"!")
+	}
+}

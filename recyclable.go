@@ -140,6 +140,10 @@ func (r *RecyclableMemory) CopyFrom(other *Memory) {
 // slices and in copies of the Memory, until Recycle frees it. Amortized
 // O(Count()).
 func (r *RecyclableMemory) Reset() {
+	if len(r.Buffers) == 0 { // keeps the array that Recycle has left
+		r.Size = 0
+		return
+	}
 	if !r.byList && r.recycles() {
 		r.owned = append(r.owned, r.Buffers...)
 	}

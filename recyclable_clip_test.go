@@ -3,6 +3,8 @@ package gomem
 import (
 	"fmt"
 	"testing"
+
+	"github.com/gomem-go/gomem/internal/check"
 )
 
 // clips are what a program does with what ClipFront removes: the function it passes,
@@ -201,4 +203,23 @@ func TestRecyclableClipLately(t *testing.T) {
 	wantLive(t, a, r.Size, "clipped")
 	r.Recycle()
 	freeAll(t, a, nil)
+}
+
+// TestRecyclableResetOfNothing: a Reset of an empty chain keeps its array, so a loop of
+// Reset, NextN and Recycle allocates nothing.
+func TestRecyclableResetOfNothing(t *testing.T) {
+	if check.Enabled {
+		t.Skip("a debug build watches each block")
+	}
+	r, a := newRecyclable(t)
+	if allocs := testing.AllocsPerRun(20, func() {
+		r.Reset()
+		for range 10 {
+			r.NextN(100)
+		}
+		r.Recycle()
+	}); allocs > 0 {
+		t.Errorf("%v allocations", allocs)
+	}
+	wantLive(t, a, 0, "recycled")
 }
