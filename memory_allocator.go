@@ -1,6 +1,7 @@
 package gomem
 
 import (
+	"math/bits"
 	"sync"
 	"unsafe"
 
@@ -21,26 +22,59 @@ type MemoryAllocator struct {
 	Size int
 
 	mu    sync.Mutex
+	chunk *fixedChunk // nil without room, for a snapshot, and after Recycle
+	shown []Block     // of a snapshot
+}
+
+// fixedChunk is the memory of a MemoryAllocator. It outlives its allocator if nothing
+// in it is live then, so an allocator for a short time costs no new memory.
+type fixedChunk struct {
 	place Allocator
-	mem   []byte // nil for a snapshot, and after Recycle
-	shown []Block
+	mem   []byte
+	used  int // the bytes from here on were never handed out, and are zero
+}
+
+// idleChunks are chunks in which nothing is live, by the length of their size in bits.
+var idleChunks [bits.UintSize]Pool[*fixedChunk]
+
+// newFixedChunk returns a chunk of size bytes, zeroed; nil if there can be none.
+func newFixedChunk(size int) *fixedChunk {
+	if c := idleChunks[bits.Len(uint(size))].Get(); c != nil && len(c.mem) == size {
+		return c
+	}
+	mem, err := backing.Heap().Map(size)
+	if err != nil {
+		return nil
+	}
+	c := &fixedChunk{mem: mem}
+	c.place.Init(size)
+	return c
+}
+
+// idle gives the chunk to the next allocator of its size, or leaves it to the garbage
+// collector if it is large or a part of it is live.
+func (c *fixedChunk) idle() {
+	if len(c.mem) > MaxBlockSize || c.place.GetFreeSize() < len(c.mem) {
+		return
+	}
+	clear(c.mem[:c.used])
+	c.used = 0
+	c.place.Init(len(c.mem))
+	idleChunks[bits.Len(uint(len(c.mem)))].Put(c)
 }
 
 // GetMemoryAllocator returns an allocator with a chunk of its own: size bytes
 // on the Go heap, zeroed. If size is not positive, or more than the Go heap can
-// provide, it has no room. O(size).
+// provide, it has no room. O(size), O(1) if there is a chunk of that size which an
+// earlier allocator gave back with Recycle.
 func GetMemoryAllocator(size int) *MemoryAllocator {
-	m := &MemoryAllocator{Size: max(size, 0)}
+	m := new(MemoryAllocator)
 	if size <= 0 {
 		return m
 	}
-	mem, err := backing.Heap().Map(size)
-	if err != nil {
-		m.Size = 0
-		return m
+	if m.chunk = newFixedChunk(size); m.chunk != nil {
+		m.Size = size
 	}
-	m.mem = mem[:size:size]
-	m.place.Init(size)
 	return m
 }
 
@@ -56,25 +90,32 @@ func newChildView(size int, free []Block) *MemoryAllocator {
 func (m *MemoryAllocator) Malloc(n int) []byte {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.slice(n, m.place.Allocate(n))
+	if c := m.chunk; c != nil {
+		return c.slice(n, c.place.Allocate(n))
+	}
+	return nil
 }
 
 // Find returns the bytes that Malloc(n) would return and takes nothing: a
-// borrow, valid until the next Malloc. O(log n), never allocates.
+// borrow, valid until the next Malloc or Recycle. O(log n), never allocates.
 func (m *MemoryAllocator) Find(n int) []byte {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.slice(n, m.place.Find(n))
+	if c := m.chunk; c != nil {
+		return c.slice(n, c.place.Find(n))
+	}
+	return nil
 }
 
-func (m *MemoryAllocator) slice(n, at int) []byte {
-	if n == 0 && m.mem != nil {
+func (c *fixedChunk) slice(n, at int) []byte {
+	if n == 0 {
 		return []byte{}
 	}
 	if at < 0 {
 		return nil
 	}
-	return m.mem[at : at+n : at+n]
+	c.used = max(c.used, at+n)
+	return c.mem[at : at+n : at+n]
 }
 
 // Free gives back b, a slice from Malloc or any part of one, and returns true.
@@ -87,23 +128,27 @@ func (m *MemoryAllocator) Free(b []byte) bool {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.mem == nil {
+	c := m.chunk
+	if c == nil {
 		return false
 	}
 	// Safety: both addresses are only compared. The Go heap does not move what
-	// is on it (runtime assumption 5), and mem is kept alive by m.
-	at := uintptr(unsafe.Pointer(unsafe.SliceData(b))) - uintptr(unsafe.Pointer(unsafe.SliceData(m.mem)))
-	if at >= uintptr(len(m.mem)) {
+	// is on it (runtime assumption 5), and mem is kept alive by the chunk.
+	at := uintptr(unsafe.Pointer(unsafe.SliceData(b))) - uintptr(unsafe.Pointer(unsafe.SliceData(c.mem)))
+	if at >= uintptr(len(c.mem)) {
 		return false
 	}
-	return m.place.TryFree(int(at), len(b)) == nil
+	return c.place.TryFree(int(at), len(b)) == nil
 }
 
 // GetFreeSize is the number of free bytes. O(1); O(n) for a snapshot.
 func (m *MemoryAllocator) GetFreeSize() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	free := m.place.GetFreeSize()
+	free := 0
+	if m.chunk != nil {
+		free = m.chunk.place.GetFreeSize()
+	}
 	for _, b := range m.shown {
 		free += b.Size()
 	}
@@ -115,18 +160,22 @@ func (m *MemoryAllocator) GetFreeSize() int {
 func (m *MemoryAllocator) GetBlocks() []*Block {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.shown != nil {
-		return blockPointers(append([]Block(nil), m.shown...))
+	if m.chunk != nil {
+		return m.chunk.place.GetBlocks()
 	}
-	return m.place.GetBlocks()
+	return blockPointers(append([]Block(nil), m.shown...))
 }
 
 // Recycle gives up the chunk. From then on the allocator has no room, Free
-// returns false, and another Recycle changes nothing. The chunk is left to the
-// garbage collector, so it is never reused while a slice of it is in use.
+// returns false, and another Recycle changes nothing. If all that was allocated is
+// freed, a later allocator may have a chunk of up to MaxBlockSize; else it is left to
+// the garbage collector, so it is never used again while a slice of it that is not
+// freed is in use. O(bytes handed out), which are cleared for the next.
 func (m *MemoryAllocator) Recycle() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.place.Recycle()
-	m.mem, m.shown = nil, nil
+	if m.chunk != nil {
+		m.chunk.idle()
+	}
+	m.chunk, m.shown = nil, nil
 }

@@ -158,3 +158,41 @@ func TestMemoryAllocatorConcurrent(t *testing.T) {
 		t.Errorf("%d of %d bytes free in %d blocks", m.GetFreeSize(), m.Size, len(m.GetBlocks()))
 	}
 }
+
+// TestMemoryAllocatorUsesChunkAgain: a chunk in which nothing is live may serve a later
+// allocator, which finds it as a new one: zeroed, whole, and closed to the earlier one.
+func TestMemoryAllocatorUsesChunkAgain(t *testing.T) {
+	const size = 3000
+	again := 0
+	for round := range 50 {
+		m := GetMemoryAllocator(size)
+		if blocks := m.GetBlocks(); m.GetFreeSize() != size || len(blocks) != 1 {
+			t.Fatalf("round %d: %d bytes free in %d blocks", round, m.GetFreeSize(), len(blocks))
+		}
+		found := m.Find(2000)
+		a, b := m.Malloc(1000), m.Malloc(1500)
+		if len(bytes.Trim(found, "\x00"))+len(bytes.Trim(a, "\x00"))+len(bytes.Trim(b, "\x00")) > 0 {
+			t.Fatalf("round %d: the chunk is not zeroed", round)
+		}
+		for _, dirty := range [][]byte{found, a, b} {
+			for i := range dirty {
+				dirty[i] = 1
+			}
+		}
+		if !m.Free(b) || !m.Free(a) {
+			t.Fatalf("round %d: a live block is not freed", round)
+		}
+		copy(m.Find(size), bytes.Repeat([]byte{1}, size))
+		m.Recycle()
+		other := GetMemoryAllocator(size)
+		c := other.Malloc(size)
+		if unsafe.SliceData(c) == unsafe.SliceData(a) {
+			again++
+		}
+		if len(bytes.Trim(c, "\x00")) > 0 || m.Free(c) || m.Malloc(1) != nil || m.GetFreeSize() != 0 {
+			t.Fatalf("round %d: the next allocator shares the chunk with the earlier one", round)
+		}
+		other.Recycle() // with a live block, so that chunk is not used again
+	}
+	t.Logf("%d chunks of 50 were used again", again)
+}
