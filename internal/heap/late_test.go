@@ -1,6 +1,7 @@
 package heap
 
 import (
+	"errors"
 	"math/bits"
 	"runtime"
 	"sync/atomic"
@@ -144,4 +145,34 @@ func TestLateFreeReadsNoPlace(t *testing.T) {
 		}
 		mustVerify(t, h)
 	}
+}
+
+// TestFreeThatSawNoSpan: who frees what is free already, and found no span there, may
+// come to the chunk when a span has been placed meanwhile. Its bytes are not a block's.
+func TestFreeThatSawNoSpan(t *testing.T) {
+	h, reports := stripped(t)
+	gone := mustMalloc(t, h, maxSpan)
+	mustFree(t, h, gone)
+	gone = gone[-addressOf(gone)&(spanUnit-1):][:spanUnit] // where a span begins
+	h.mu.Lock()
+	for h.cfg.MaxBytes = h.mapped; h.spanAt(addressOf(gone)) == nil; {
+		sp := h.placeSpan(class(64))
+		if sp == nil {
+			t.Fatal("no span is placed there")
+		}
+		s := h.pinLocked()
+		s.adopt(sp)
+		unpin(s)
+	}
+	h.mu.Unlock()
+	before := h.Stats()
+	for _, b := range [][]byte{gone[:64], gone[100:200], gone} {
+		if err := h.freeBlock(b); !errors.Is(err, ErrDoubleFree) {
+			t.Errorf("%d bytes: %v", len(b), err)
+		}
+	}
+	if after := h.Stats(); after.Refused != before.Refused+3 || after.Live != before.Live {
+		t.Errorf("%+v, before %+v, %v", after, before, *reports)
+	}
+	mustVerify(t, h)
 }

@@ -274,6 +274,11 @@ func (h *Heap) freeBlock(b []byte) error {
 	if e == nil {
 		return h.unlock(h.misuse(ErrNotOwned, b, nil))
 	}
+	if e.c.nspans > 0 && h.spanAt(addr) != nil {
+		// There was none when the caller looked. Only free bytes become a span, so b was
+		// no live block.
+		return h.unlock(h.misuse(ErrDoubleFree, b, nil))
+	}
 	off := int(addr - e.base)
 	if err := e.c.place.Free(off, len(b)); err != nil {
 		return h.unlock(h.misuse(nil, b, err))
