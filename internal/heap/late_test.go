@@ -176,3 +176,32 @@ func TestFreeThatSawNoSpan(t *testing.T) {
 	}
 	mustVerify(t, h)
 }
+
+// TestSpareStripsKeepTheirSize: a strip that serves anew is as large as it was, so that
+// no free which began before finds its bytes behind the end that it had.
+func TestSpareStripsKeepTheirSize(t *testing.T) {
+	h, _ := stripped(t)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.reclaim()
+	h.forgetSpares()
+	size := make(map[*span]int)
+	for _, mapped := range []int{minStrip, maxSpan / 2, maxSpan, minStrip, maxSpan} {
+		really := h.mapped
+		h.mapped = 16 * mapped
+		h.dry = 0
+		sp := h.placeStrip()
+		h.mapped = really
+		if sp == nil || sp.bytes() != mapped || int(sp.limit) != mapped || len(sp.recs) != mapped/chunkUnit {
+			t.Fatalf("wanted a strip of %d bytes, got %v", mapped, sp)
+		}
+		if before := size[sp]; before != 0 && before != mapped {
+			t.Errorf("%v had %d bytes before", sp, before)
+		}
+		size[sp] = mapped
+		h.dropSpans(sp)
+	}
+	if len(size) != stripSizes {
+		t.Errorf("%d strips of %d sizes: spares do not serve again", len(size), stripSizes)
+	}
+}

@@ -129,8 +129,8 @@ func TestMostlyDead(t *testing.T) {
 		{16, maxSpan / 8 * 7, true}, {16, maxSpan/8*7 - 1, false},
 		{8, maxSpan / 8 * 3, true}, {8, maxSpan/8*3 - 1, false},
 	} {
-		sp := newStrip()
-		sp.end, sp.carved, sp.most, sp.used = maxSpan/chunkUnit, maxSpan/chunkUnit, 16, c.used
+		sp := newStrip(maxSpan)
+		sp.carved, sp.most, sp.used = maxSpan/chunkUnit, 16, c.used
 		p := new(parts)
 		p.count(c.holes/2, true)
 		p.count(c.holes-c.holes/2, false)

@@ -3,6 +3,7 @@ package heap
 import (
 	"fmt"
 	"math"
+	"math/bits"
 	"unsafe"
 )
 
@@ -97,8 +98,11 @@ func (h *Heap) placeSpan(class int) *span {
 // spares is the list of the spans of a class and of this many bytes that are
 // not placed anywhere. Under mu.
 func (h *Heap) spares(class, bytes int) **span {
-	if class != stripClass && bytes < spanBytes[class] {
-		class += kinds
+	switch {
+	case class == stripClass:
+		class += bits.TrailingZeros(uint(maxSpan / bytes))
+	case bytes < spanBytes[class]:
+		class += classes + stripSizes
 	}
 	return &h.spare[class]
 }

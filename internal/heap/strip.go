@@ -39,25 +39,30 @@ import (
 // ever held.
 
 const (
-	minStrip  = maxSlot  // bytes
-	maxCut    = 32 << 10 // bytes: the longest block that is cut, so that little is lost at the end
-	cutWait   = 4096     // blocks of a class that are cut, none of them freed in part, before its next span of slots
-	dryWait   = 64       // blocks that are placed one by one before a strip is looked for again
-	lostLoss  = 8        // weight of an end that was lost, over one that was not
-	maxLost   = 256      // where cutting ends
-	deadPart  = 4        // a strip melts if it holds one in so many of the blocks that it held,
-	deadBytes = 8        // or, where blocks are freed in parts, of the bytes
+	minStrip   = maxSlot  // bytes; the others are twice and four times as large
+	stripSizes = 3        // maxSpan is the largest
+	maxCut     = 32 << 10 // bytes: the longest block that is cut, so that little is lost at the end
+	cutWait    = 4096     // blocks of a class that are cut, none of them freed in part, before its next span of slots
+	dryWait    = 64       // blocks that are placed one by one before a strip is looked for again
+	lostLoss   = 8        // weight of an end that was lost, over one that was not
+	maxLost    = 256      // where cutting ends
+	deadPart   = 4        // a strip melts if it holds one in so many of the blocks that it held,
+	deadBytes  = 8        // or, where blocks are freed in parts, of the bytes
 )
 
 func granules(n uint32) uint32 { return (n + chunkUnit - 1) / chunkUnit }
 
-func newStrip() *span {
+// newStrip makes a strip. Its size never changes: who has loaded where it was before it
+// served anew must not take what lies behind that for a part of it.
+func newStrip(bytes int) *span {
+	n := bytes / chunkUnit
 	return &span{
-		recs:   make([]uint32, maxSpan/chunkUnit),
-		bits:   make([]uint32, maxSpan/chunkUnit/32),
-		begins: make([]uint64, maxSpan/chunkUnit/64),
+		recs:   make([]uint32, n),
+		bits:   make([]uint32, n/32),
+		begins: make([]uint64, n/64),
 		size:   chunkUnit,
-		limit:  maxSpan,
+		limit:  uint32(bytes),
+		end:    uint32(n),
 		magic:  1 << 35 / chunkUnit,
 		class:  stripClass,
 	}
@@ -266,9 +271,8 @@ func (h *Heap) placeStrip() *span {
 			if c, off := h.takeMapped(size, spanUnit); c != nil {
 				sp := takeSpare(h.spares(stripClass, size))
 				if sp == nil {
-					sp = newStrip()
+					sp = newStrip(size)
 				}
-				sp.end = uint32(size / chunkUnit)
 				h.enterSpan(sp, c, off)
 				return sp
 			}

@@ -158,8 +158,8 @@ func TestStockOfWhatComesBack(t *testing.T) {
 
 // TestStockOfAStrip: a block that is cut counts for the sampled guard by itself.
 func TestStockOfAStrip(t *testing.T) {
-	s, sp, mem := newShard(), newStrip(), make([]byte, maxSpan)
-	sp.base, sp.end = unsafe.Pointer(&mem[0]), maxSpan/chunkUnit
+	s, sp, mem := newShard(), newStrip(maxSpan), make([]byte, maxSpan)
+	sp.base = unsafe.Pointer(&mem[0])
 	s.cuts[0] = 10
 	for n := range 5 {
 		if b := s.cut(sp, maxSmall+n, 0); len(b) != maxSmall+n || s.unsampled != int64(n+1) || s.cuts[0] != uint32(9-n) {
