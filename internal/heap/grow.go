@@ -31,26 +31,31 @@ func (h *Heap) takeGrown(n, align int) (c *chunk, off int, err error) {
 	}
 	defer h.growing.Unlock()
 	if n >= ownChunk && h.crowded(n) && h.dropFor(n) {
-		h.flush()
+		_, _ = h.flush()
 		if c, off, err = h.takeAgain(n, align); c != nil || err != nil {
 			return c, off, err
 		}
 	}
-	if err = h.grow(n, align); err != nil {
+	for {
+		if err = h.grow(n, align); err == nil {
+			break
+		}
 		// Whatever the shards hold may be what is missing.
 		h.reclaim()
 		if c, off, again := h.takeAgain(n, align); c != nil || again != nil {
 			return c, off, again
 		}
-		if h.dropEmpty(len(h.chunks), false) == 0 && len(h.dead) == 0 {
+		h.dropEmpty(len(h.chunks), false)
+		went := h.awaitFlushes()
+		if len(h.dead) > 0 {
+			gone, _ := h.flush()
+			went = went || gone > 0
+		}
+		if !went {
 			return nil, 0, err
 		}
-		h.flush()
 		if c, off, again := h.takeAgain(n, align); c != nil || again != nil {
 			return c, off, again
-		}
-		if err = h.grow(n, align); err != nil {
-			return nil, 0, err
 		}
 	}
 	if c, off = h.takeMapped(n, align); c == nil {

@@ -3,6 +3,7 @@ package heap
 import (
 	"errors"
 	"math/rand/v2"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -12,11 +13,12 @@ import (
 	"github.com/gomem-go/gomem/backing"
 )
 
-// gated is a source whose Map calls back first, and which counts the bytes that
+// gated is a source whose Map and Unmap call back first, and which counts the bytes that
 // are mapped.
 type gated struct {
 	backing.Source
 	enter func(size int)
+	leave func()
 
 	calls, now, peak atomic.Int64
 }
@@ -34,6 +36,9 @@ func (g *gated) Map(size int) ([]byte, error) {
 }
 
 func (g *gated) Unmap(mem []byte) error {
+	if g.leave != nil {
+		g.leave()
+	}
 	g.now.Add(-int64(len(mem)))
 	return g.Source.Unmap(mem)
 }
@@ -286,4 +291,112 @@ func TestTrimmedLargeBlocks(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestGrowthAwaitsUnmapping: a block that has room within the limit once what is being
+// unmapped has gone waits for that.
+func TestGrowthAwaitsUnmapping(t *testing.T) { synctest.Test(t, growthAwaitsUnmapping) }
+
+func growthAwaitsUnmapping(t *testing.T) {
+	const limit, n = 8 << 20, 6 << 20
+	g := &gated{}
+	h := gatedHeap(g, limit)
+	mustFree(t, h, mustMalloc(t, h, n))
+	unmapping, goOn := make(chan bool, 1), make(chan bool)
+	g.leave = func() {
+		unmapping <- true
+		<-goOn
+	}
+	go func() { _ = h.Trim() }()
+	<-unmapping
+	served := make(chan error)
+	go func() {
+		b, err := h.TryMalloc(n)
+		h.Free(b)
+		served <- err
+	}()
+	synctest.Wait()
+	select {
+	case err := <-served:
+		t.Fatalf("did not wait: %v", err)
+	default:
+	}
+	g.leave = nil
+	close(goOn)
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+	mustVerify(t, h)
+}
+
+// TestCloseAwaitsUnmapping: when Close returns, nobody is giving a mapping back any more,
+// and what the source did not take is told.
+func TestCloseAwaitsUnmapping(t *testing.T) { synctest.Test(t, closeAwaitsUnmapping) }
+
+func closeAwaitsUnmapping(t *testing.T) {
+	g := &gated{}
+	h := gatedHeap(g, 0)
+	mustFree(t, h, mustMalloc(t, h, 6<<20))
+	unmapping, goOn := make(chan bool, 1), make(chan bool)
+	g.leave = func() {
+		unmapping <- true
+		<-goOn
+	}
+	go func() { _ = h.Trim() }()
+	<-unmapping
+	closed := make(chan error)
+	go func() { closed <- h.Close() }()
+	synctest.Wait()
+	select {
+	case err := <-closed:
+		t.Fatalf("did not wait: %v", err)
+	default:
+	}
+	g.leave = nil
+	close(goOn)
+	if err := <-closed; err != nil || g.now.Load() != 0 {
+		t.Errorf("%d bytes are mapped, %v", g.now.Load(), err)
+	}
+}
+
+// TestLimitHoldsAllAgain: as many blocks as the limit has room for are served, however
+// often their chunks are unmapped meanwhile.
+func TestLimitHoldsAllAgain(t *testing.T) {
+	for users := 1; users <= 4; users++ {
+		limitHoldsAllAgain(t, users)
+	}
+}
+
+func limitHoldsAllAgain(t *testing.T, users int) {
+	const n = 300 << 10
+	g := &gated{leave: runtime.Gosched, enter: func(int) { runtime.Gosched() }}
+	h := gatedHeap(g, users*(n+spanUnit))
+	var all, trims sync.WaitGroup
+	var done atomic.Bool
+	trims.Go(func() {
+		for !done.Load() {
+			if err := h.Trim(); err != nil {
+				t.Error(err)
+			}
+			runtime.Gosched()
+		}
+	})
+	for range users {
+		all.Go(func() {
+			for range 100 {
+				b, err := h.TryMalloc(n)
+				if err != nil {
+					t.Errorf("%d users: %v", users, err)
+					return
+				}
+				runtime.Gosched()
+				h.Free(b)
+				runtime.Gosched()
+			}
+		})
+	}
+	all.Wait()
+	done.Store(true)
+	trims.Wait()
+	mustVerify(t, h)
 }

@@ -16,6 +16,9 @@ type mappings struct {
 	mem    map[*byte][]byte
 	chunks map[*byte]*chunk // those of mem that may hold live blocks
 	spans  *spanMap         // in them
+
+	flushes int       // goroutines that are giving mappings back
+	flushed sync.Cond // one of them has
 }
 
 // watch remembers a mapping that the garbage collector does not know. Under mu.
@@ -23,6 +26,7 @@ func (h *Heap) watch(c *chunk) {
 	if h.maps == nil {
 		h.maps = &mappings{source: h.cfg.Source, mem: make(map[*byte][]byte)}
 		h.maps.chunks, h.maps.spans = make(map[*byte]*chunk), noSpans
+		h.maps.flushed.L = &h.maps.mu
 		if h.cfg.Source != backing.Heap() {
 			runtime.AddCleanup(h, (*mappings).unmapAll, h.maps)
 		}
@@ -46,6 +50,60 @@ func (m *mappings) unmap(mem []byte) error {
 		m.mu.Unlock()
 	}
 	return err
+}
+
+// flush gives the dead mappings back, and lets go of mu meanwhile; gone is how many
+// bytes the source took. What it does not take is tried again with the next chunks
+// that go.
+func (h *Heap) flush() (gone int, err error) {
+	dead := h.dead
+	h.dead = nil
+	h.maps.flushing(1)
+	defer h.maps.flushing(-1)
+	h.mu.Unlock()
+	kept := dead[:0]
+	for _, mem := range dead {
+		if e := h.maps.unmap(mem); e != nil {
+			kept = append(kept, mem)
+			err = e
+			continue
+		}
+		gone += len(mem)
+	}
+	h.mu.Lock()
+	h.leave -= gone
+	h.stuck = append(h.stuck, kept...)
+	return gone, err
+}
+
+// flushing counts a goroutine that begins or, with -1, ends to give mappings back.
+func (m *mappings) flushing(n int) {
+	m.mu.Lock()
+	m.flushes += n
+	m.mu.Unlock()
+	m.flushed.Broadcast()
+}
+
+// awaitFlushes returns when nobody is giving mappings back, and says whether anybody
+// was: until they are gone their bytes count towards the limit. Under mu, which it
+// releases while it waits.
+func (h *Heap) awaitFlushes() bool {
+	m := h.maps
+	if m == nil {
+		return false
+	}
+	m.mu.Lock()
+	if m.flushes == 0 {
+		m.mu.Unlock()
+		return false
+	}
+	h.mu.Unlock()
+	for m.flushes > 0 {
+		m.flushed.Wait()
+	}
+	m.mu.Unlock()
+	h.mu.Lock()
+	return true
 }
 
 func (m *mappings) unmapAll() {

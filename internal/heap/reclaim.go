@@ -276,32 +276,11 @@ func (h *Heap) bury(c *chunk) {
 // giving mappings back. It returns err, or what the backing said.
 func (h *Heap) unlock(err error) error {
 	if len(h.dead) > 0 {
-		if e := h.flush(); err == nil {
+		if _, e := h.flush(); err == nil {
 			err = e
 		}
 	}
 	h.mu.Unlock()
-	return err
-}
-
-// flush gives the dead mappings back, and lets go of mu meanwhile. What the
-// source does not take is tried again with the next chunks that go.
-func (h *Heap) flush() (err error) {
-	dead := h.dead
-	h.dead = nil
-	h.mu.Unlock()
-	gone, kept := 0, dead[:0]
-	for _, mem := range dead {
-		if e := h.maps.unmap(mem); e != nil {
-			kept = append(kept, mem)
-			err = e
-			continue
-		}
-		gone += len(mem)
-	}
-	h.mu.Lock()
-	h.leave -= gone
-	h.stuck = append(h.stuck, kept...)
 	return err
 }
 
@@ -320,6 +299,7 @@ func (h *Heap) Reset() error {
 // source has not taken everything back another Close tries that again.
 func (h *Heap) Close() error {
 	h.mu.Lock()
+	h.awaitFlushes() // what the source does not take is for this call to tell
 	if h.closed {
 		if h.dead, h.stuck = h.stuck, nil; len(h.dead) == 0 {
 			return h.unlock(ErrClosed)
