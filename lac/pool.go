@@ -169,6 +169,9 @@ func (p *AllocatorPool) renewShards() {
 // forgetPrev adds up the shards replaced last and lets go of them, and so of the arenas
 // that were dropped there. The caller holds p.mu.
 func (p *AllocatorPool) forgetPrev() {
+	for i := range p.prev {
+		p.prev[i].disown() // a Get at the same moment may have lent it after the first time
+	}
 	gets, releases := p.prev.counts()
 	p.oldGets += gets
 	p.oldReleases.Add(releases)
