@@ -34,7 +34,9 @@ import (
 // is cut off, that serves smaller blocks, but not a second one of that size. So when
 // more than twice the live bytes are mapped, such a chunk has room for two: a program
 // that reads into large blocks and keeps a part of each maps about twice what it keeps,
-// plus a few of those blocks.
+// plus a few of those blocks, if the parts are freed in about that order. If they are
+// freed at random the gaps between them seldom have room for the next block: of blocks
+// of 1 MiB, 35 KiB kept of each, it maps nine times what it keeps, with every placement.
 //
 // A nil *ScalableMemoryAllocator is valid: it allocates from the Go heap and frees
 // nothing. The zero value is not: its methods panic with a nil pointer dereference,
@@ -133,7 +135,7 @@ func (a *ScalableMemoryAllocator) FreeRest(b *[]byte, keep int) {
 }
 
 // Borrow returns n bytes that nobody owns: a borrow, valid until the next
-// allocation from this allocator by any goroutine. Do not free it. It counts
+// allocation or Borrow from this allocator by any goroutine. Do not free it. It counts
 // in no statistic. Borrow returns nil in the same cases as Malloc.
 func (a *ScalableMemoryAllocator) Borrow(n int) []byte { return a.engine().Borrow(n) }
 

@@ -320,7 +320,7 @@ func (h *Heap) spanAt(addr uintptr) *span {
 }
 
 // Borrow returns n bytes that are free now and stay free until the next
-// allocation from the heap by anyone; it takes nothing. It returns nil in the
+// allocation or borrow from the heap by anyone; it takes nothing. It returns nil in the
 // same cases as Malloc.
 //
 //go:nosplit
