@@ -23,7 +23,9 @@ type slowFunc = func(*Allocator) unsafe.Pointer
 // is a positive multiple of word and at most maxAlloc. The slow path out, which is
 // always elsewhere, is a parameter because the compiler rates the call of a
 // parameter at a third of another call: so it inlines New and the scalars, and
-// then, knowing what is called, elsewhere as well.
+// then, knowing what is called, elsewhere as well. Each is a method, because by a
+// profile the compiler tests here whether a function was passed that is often called,
+// with a copy of it in case, and then alloc and New are too long to be inlined.
 func alloc(ac *Allocator, n uintptr, out func(*Allocator, uintptr, slowFunc) unsafe.Pointer, slow slowFunc) unsafe.Pointer {
 	if ac != nil && ac.off+n <= ac.end {
 		ac.off += n
@@ -35,11 +37,11 @@ func alloc(ac *Allocator, n uintptr, out func(*Allocator, uintptr, slowFunc) uns
 }
 
 // none is a slow path that finds nothing, for sizes that only the caller knows.
-func none(*Allocator) unsafe.Pointer { return nil }
+func (*Allocator) none() unsafe.Pointer { return nil }
 
 // put allocates a T of at most a word that holds v.
 func put[T any](ac *Allocator, v T, slow slowFunc) *T {
-	p := (*T)(alloc(ac, word, elsewhere, slow))
+	p := (*T)(alloc(ac, word, (*Allocator).elsewhere, slow))
 	*p = v
 	return p
 }
@@ -62,7 +64,7 @@ func newFlat[T any](ac *Allocator) unsafe.Pointer {
 // (the latter is reported as [ErrReleased]). O(1): one compare and one add,
 // inlined.
 func New[T any](ac *Allocator) *T {
-	return (*T)(alloc(ac, max(unsafe.Sizeof(cell[T]{}), word), elsewhere, func(ac *Allocator) unsafe.Pointer {
+	return (*T)(alloc(ac, max(unsafe.Sizeof(cell[T]{}), word), (*Allocator).elsewhere, func(ac *Allocator) unsafe.Pointer {
 		if ac == nil {
 			return unsafe.Pointer(new(T))
 		}
@@ -131,7 +133,7 @@ func NewFrom[T any](ac *Allocator, src *T) *T {
 // NewEnum allocates a T that holds v. O(1), inlined.
 func NewEnum[T any](ac *Allocator, v T) *T {
 	// A literal costs the inliner less than the name of a generic function.
-	p := (*T)(alloc(ac, max(unsafe.Sizeof(cell[T]{}), word), elsewhere, func(ac *Allocator) unsafe.Pointer {
+	p := (*T)(alloc(ac, max(unsafe.Sizeof(cell[T]{}), word), (*Allocator).elsewhere, func(ac *Allocator) unsafe.Pointer {
 		return newSlow[T](ac)
 	}))
 	*p = v
@@ -151,7 +153,7 @@ func NewSlice[T any](ac *Allocator, len, cap int) []T {
 	if ac == nil || size == 0 || cap == 0 {
 		return make([]T, len, cap)
 	}
-	if p := (*T)(alloc(ac, roundUp(size*uintptr(cap)), elsewhere, none)); p != nil {
+	if p := (*T)(alloc(ac, roundUp(size*uintptr(cap)), (*Allocator).elsewhere, (*Allocator).none)); p != nil {
 		return unsafe.Slice(p, cap)[:len]
 	}
 	if s := makeTyped[T](ac, "NewSlice", cap); s != nil {
@@ -257,7 +259,7 @@ func (ac *Allocator) NewString(v string) string {
 		return "" // v itself may point to the Go heap
 	}
 	n := roundUp(uintptr(len(v)))
-	p := (*byte)(alloc(ac, n, elsewhere, none))
+	p := (*byte)(alloc(ac, n, (*Allocator).elsewhere, (*Allocator).none))
 	if p == nil {
 		p = (*byte)(ac.flat(n))
 	}
@@ -286,7 +288,7 @@ func (ac *Allocator) String(v string) *string {
 	}
 	// The texts of most fields are short, and calling for the copy takes as long as
 	// the rest: two words that may overlap are up to 16 bytes.
-	p := alloc(ac, size, elsewhere, none)
+	p := alloc(ac, size, (*Allocator).elsewhere, (*Allocator).none)
 	if p == nil {
 		return ac.stringSlow(v, size)
 	}
@@ -328,7 +330,7 @@ type stringHeader struct {
 //go:noinline
 func (ac *Allocator) stringSlow(v string, size uintptr) *string {
 	if len(v) <= maxAlloc {
-		p := alloc(ac, size, elsewhere, none)
+		p := alloc(ac, size, (*Allocator).elsewhere, (*Allocator).none)
 		if p == nil {
 			p = ac.more(size)
 		}

@@ -85,7 +85,7 @@ func (s *slot) fill(w window, n uintptr) unsafe.Pointer {
 // stack.
 //
 //go:nocheckptr
-func elsewhere(ac *Allocator, n uintptr, slow slowFunc) unsafe.Pointer {
+func (ac *Allocator) elsewhere(n uintptr, slow slowFunc) unsafe.Pointer {
 	if ac != nil && ac.table != nil {
 		block := uintptr(unsafe.Pointer(new([0]byte))) >> stackBlockShift
 		s := &ac.table.slots[block%tableSlots]

@@ -10,7 +10,7 @@ type table struct{ _ byte }
 func (*table) reset() {}
 
 // elsewhere serves alloc when the window of the handle could not.
-func elsewhere(ac *Allocator, _ uintptr, slow slowFunc) unsafe.Pointer {
+func (ac *Allocator) elsewhere(_ uintptr, slow slowFunc) unsafe.Pointer {
 	return slow(ac)
 }
 
