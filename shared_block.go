@@ -43,10 +43,13 @@ const (
 	blockHandles = 12
 	// handleRest is how many other handles a handle waits for before it serves again.
 	handleRest = 1024
+	// handlesKept is how many others a handle waits for before its header may go to
+	// the collector: the queue must not keep all that were ever in use at once.
+	handlesKept = 2 * handleRest
 )
 
-// freshHeaders are those none of whose handles was ever handed out since they
-// were taken: reading in place needs no more.
+// freshHeaders are those none of whose handles has to rest: reading in place needs
+// no more.
 var freshHeaders = sync.Pool{New: func() any {
 	b := new(sharedBlock)
 	for i := range b.handles {
@@ -81,17 +84,24 @@ func newBlock(mem []byte, alloc *ScalableMemoryAllocator, shares bool) *sharedBl
 }
 
 func restedHeader() *sharedBlock {
+	usedHeaders.Lock()
+	b := oldestHeader(handleRest)
+	usedHeaders.Unlock()
+	return b
+}
+
+// oldestHeader takes the oldest header out of the queue if its handles waited for
+// others, so many, else it returns nil. Who calls it holds the lock.
+func oldestHeader(others int) *sharedBlock {
 	q := &usedHeaders
-	q.Lock()
-	var b *sharedBlock
-	if q.head < len(q.ring) && q.handles-q.ring[q.head].issued >= handleRest {
-		b = q.ring[q.head]
-		q.ring[q.head] = nil
-		q.head++
-		q.handles -= b.issued
-		b.issued = 0
+	if q.head == len(q.ring) || q.handles-q.ring[q.head].issued < others {
+		return nil
 	}
-	q.Unlock()
+	b := q.ring[q.head]
+	q.ring[q.head] = nil
+	q.head++
+	q.handles -= b.issued
+	b.issued = 0
 	return b
 }
 
@@ -114,6 +124,9 @@ func (b *sharedBlock) retire() {
 	}
 	q.ring = append(q.ring, b)
 	q.handles += b.issued
+	for old := oldestHeader(handlesKept); old != nil; old = oldestHeader(handlesKept) {
+		freshHeaders.Put(old)
+	}
 	q.Unlock()
 }
 

@@ -255,3 +255,22 @@ func TestSharedHandlesRest(t *testing.T) {
 		t.Errorf("%d frames took %d handles, want at most %d", rounds, made, most)
 	}
 }
+
+// TestHeadersOfShortReaders: readers that come and go leave no more headers behind than
+// have to rest.
+func TestHeadersOfShortReaders(t *testing.T) {
+	for range 2 * handlesKept {
+		b := newTestReader(t, &endless{100}, 64)
+		_, err := b.Peek(1) // takes a block before it is known that frames will be kept
+		expectError(t, err, nil)
+		s, err := b.ReadShared(10)
+		expectError(t, err, nil)
+		expectError(t, s.Release(), nil)
+		b.Recycle()
+	}
+	usedHeaders.Lock()
+	defer usedHeaders.Unlock()
+	if n := usedHeaders.handles; n >= handlesKept+blockHandles {
+		t.Errorf("%d handles rest, want less than %d", n, handlesKept+blockHandles)
+	}
+}
