@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"math"
 	"net"
 	"slices"
 	"strings"
@@ -326,5 +327,21 @@ func TestUnreadBehindRelease(t *testing.T) {
 	expectError(t, b.Skip(5), nil)
 	if got := b.ReadLen(); got != 2 {
 		t.Errorf("ReadLen %d, want 2", got)
+	}
+}
+
+// TestRangeOfAnyLength: a range longer than any stream ends with the stream, wherever
+// in its block it begins.
+func TestRangeOfAnyLength(t *testing.T) {
+	for _, n := range []int{math.MaxInt, math.MaxInt - 1, math.MaxInt - 50} {
+		b := newTestReader(t, &endless{100}, 64)
+		_, err := b.ReadByte()
+		expectError(t, err, nil)
+		got := 0
+		err = b.ReadRange(n, func(p []byte) { got += len(p) })
+		expectError(t, err, io.ErrUnexpectedEOF)
+		if got != 99 {
+			t.Errorf("a range of %d gave %d bytes, want 99", n, got)
+		}
 	}
 }

@@ -145,7 +145,8 @@ func (b *BufReader) stream(n int, yield func([]byte)) error {
 				return truncated(err, n-left)
 			}
 		}
-		v := b.buf[b.r:min(b.w, b.r+left)]
+		v := b.buf[b.r:b.w]
+		v = v[:min(len(v), left)]
 		b.r += len(v)
 		left -= len(v)
 		yield(v[:len(v):len(v)])
