@@ -373,7 +373,7 @@ func truncated(err error, done int) error {
 // take removes n bytes, all present, and returns where they are: one view for
 // each block. The list is reused by the next call.
 func (b *BufReader) take(n int) [][]byte {
-	b.views = b.views[:0]
+	b.forgetViews()
 	for n > 0 {
 		if b.r == b.w {
 			b.popFront()

@@ -80,3 +80,31 @@ func TestSmallPacketsWithoutMemory(t *testing.T) {
 	expectRead(t, "ReadString", s, err, "abcd", nil)
 	b.Recycle()
 }
+
+// TestNoPacketKeptByShorterCalls: packets that were read out are not kept by the list
+// of views of a call before the last.
+func TestNoPacketKeptByShorterCalls(t *testing.T) {
+	for _, hold := range []bool{false, true} {
+		list := make(net.Buffers, 20)
+		for i := range list {
+			list[i] = noise(1000)
+		}
+		feed := make(chan net.Buffers, 1)
+		feed <- list
+		b := NewBufReaderBuffersChan(feed)
+		b.BufLen, b.HoldViews = 1000, hold
+		for _, n := range []int{18_500, 1, 1100, 399} {
+			m, err := b.ReadBytes(n)
+			expectError(t, err, nil)
+			if m.Size != n {
+				t.Fatalf("%d bytes, want %d", m.Size, n)
+			}
+		}
+		b.Recycle()
+		for i, v := range b.views[:cap(b.views)] {
+			if v != nil {
+				t.Errorf("hold %v: view %d is still there after Recycle", hold, i)
+			}
+		}
+	}
+}

@@ -168,7 +168,8 @@ func (b *BufReader) ReadBytes(n int) (Memory, error) {
 		if err != nil {
 			return Memory{}, err
 		}
-		b.views = append(b.views[:0], v)
+		b.forgetViews()
+		b.views = append(b.views, v)
 	} else {
 		if err := b.want("ReadBytes", n); err != nil {
 			return Memory{}, err
