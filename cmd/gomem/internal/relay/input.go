@@ -33,7 +33,7 @@ type input struct {
 // cut is the end of a tag.
 type cut struct {
 	end int           // in input.tags
-	due time.Duration // when the tag is played
+	due time.Duration // when the tag is played, from the first frame on
 }
 
 // load reads and checks path, or the recording in the program if path is empty.
@@ -70,8 +70,9 @@ func newInput(name string, b []byte) (*input, error) {
 		tags:     b[file.Tags[0].Offset:],
 	}
 	last := 0
+	begin := firstFrame(file.Tags, b)
 	for _, tag := range file.Tags {
-		due := time.Duration(tag.Timestamp) * time.Millisecond
+		due := time.Duration(tag.Timestamp-min(tag.Timestamp, begin)) * time.Millisecond
 		c := cut{int(tag.Offset-file.Tags[0].Offset) + tag.Size(), due}
 		in.cuts = append(in.cuts, c)
 		in.length = max(in.length, due)
@@ -86,4 +87,15 @@ func newInput(name string, b []byte) (*input, error) {
 	// The file repeats after its last tag has been shown as long as the others.
 	in.length += in.length / time.Duration(len(file.Tags))
 	return in, nil
+}
+
+// firstFrame is the timestamp of the first tag of file b that is no configuration:
+// the recording of a stream that was under way does not start at zero.
+func firstFrame(tags []flv.Tag, b []byte) uint32 {
+	for _, tag := range tags {
+		if !tag.Kind(b[tag.Offset:]).IsConfig() {
+			return tag.Timestamp
+		}
+	}
+	return 0
 }

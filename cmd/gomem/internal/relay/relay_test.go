@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/gomem-go/gomem/cmd/gomem/internal/flv"
 	"github.com/gomem-go/gomem/internal/check"
 )
 
@@ -58,6 +60,35 @@ func TestRunCanceled(t *testing.T) {
 	}
 	if d := time.Since(begin); d > 20*time.Second {
 		t.Errorf("canceling took %v", d)
+	}
+}
+
+// A recording of a stream that was under way starts with the time the stream had
+// then. It is played from its first frame on all the same.
+func TestRecordingOfAStreamUnderWay(t *testing.T) {
+	const underWay = 0x01020304 // ms
+	file, err := flv.Parse(testsrc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	late := bytes.Clone(testsrc)
+	for _, tag := range file.Tags {
+		b := late[tag.Offset:]
+		if !tag.Kind(b).IsConfig() { // which a relay repeats as it was sent
+			binary.BigEndian.PutUint32(b[4:], (tag.Timestamp+underWay)<<8|(tag.Timestamp+underWay)>>24)
+		}
+	}
+	want := mustInput(t)
+	got, err := newInput("late", late)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(got.cuts, want.cuts) || got.length != want.length {
+		t.Errorf("the first tags are due at %v and all is over after %v, want %v and %v",
+			got.cuts[:4], got.length, want.cuts[:4], want.length)
+	}
+	if first := got.cuts[3].due; first != 0 {
+		t.Errorf("the first frame is due after %v", first)
 	}
 }
 

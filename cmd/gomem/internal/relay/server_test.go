@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -247,6 +248,61 @@ func TestLateJoiner(t *testing.T) {
 		pub.CloseWrite()
 		wantAll(t, "late", sub, in.preamble, config, in.tags[keys[1]:])
 	})
+}
+
+// What a stream carries is seen from its frames: many encoders announce video that
+// never comes, or write the header before they know. Then, too, a late subscriber
+// gets the stream from the next frame on that it can begin with.
+func TestLateJoinerBehindAWrongHeader(t *testing.T) {
+	in := mustInput(t)
+	config, keys := configAndKeys(t, in)
+	audioConfig, audio := audioTags(t, in)
+	for _, c := range []struct {
+		name          string
+		header        flv.Header
+		before, after []byte
+		frames        int64 // in before
+		want          []byte
+	}{
+		{"video announced, none sent", flv.Header{Audio: true, Video: true},
+			slices.Concat(audioConfig, audio[0], audio[1]), slices.Concat(audio[2:]...), 3,
+			slices.Concat(audioConfig, slices.Concat(audio[2:]...))},
+		{"video sent, none announced", flv.Header{},
+			in.tags[:in.cuts[9].end], in.tags[in.cuts[9].end:], 10,
+			slices.Concat(config, in.tags[keys[1]:])},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := startRelay(t, newGomemEngine)
+			preamble := c.header.AppendPreamble(nil)
+			pub := r.publish("x", preamble, c.before)
+			until(t, "the first frames", func() bool { return r.count.framesIn.Load() == c.frames })
+			sub := r.pull("x")
+			r.send(pub, c.after)
+			pub.CloseWrite()
+			wantAll(t, "late", sub, preamble, c.want)
+		})
+	}
+}
+
+// audioTags returns the audio of the input: its configuration, and its frames.
+func audioTags(t *testing.T, in *input) (config []byte, frames [][]byte) {
+	t.Helper()
+	from := 0
+	for _, c := range in.cuts {
+		tag := in.tags[from:c.end]
+		from = c.end
+		switch {
+		case flv.Type(tag[0]) != flv.Audio:
+		case tag[flv.TagHeaderSize+1] == 0:
+			config = append(config, tag...)
+		default:
+			frames = append(frames, tag)
+		}
+	}
+	if len(frames) < 3 || config == nil {
+		t.Fatalf("%d frames of audio, %d bytes of configuration", len(frames), len(config))
+	}
+	return config, frames
 }
 
 // Who still drains a stream that ended does not take its successor along.

@@ -15,7 +15,7 @@ type stream struct {
 	mu       sync.Mutex
 	preamble []byte    // the file header; nil while there is no publisher
 	started  bool      // a frame has passed
-	hasVideo bool      // a video frame has passed
+	hasVideo bool      // a batch with video in front has passed, whatever the header says
 	config   [3]*batch // what newcomers need, where it has come
 	subs     []*subscriber
 }
@@ -46,7 +46,6 @@ func (st *stream) begin(h flv.Header) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	st.preamble = h.AppendPreamble(nil)
-	st.hasVideo = h.Video
 	for _, s := range st.subs {
 		s.start(st.preamble, false)
 	}
@@ -64,6 +63,9 @@ func (st *stream) publish(b *batch) (dropped int) {
 		}
 		b.retain()
 		*slot = b
+	}
+	if k := b.first; k == flv.VideoConfig || k == flv.KeyFrame || k == flv.InterFrame {
+		st.hasVideo = true
 	}
 	for _, s := range st.subs {
 		dropped += s.offer(st, b)
