@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"math"
 	"math/bits"
 	"time"
 )
@@ -49,11 +50,11 @@ func (h *histogram) add(d time.Duration) {
 // quantile returns the start of the bucket in which the share q of all values
 // is reached, 0 without values.
 func (h *histogram) quantile(q float64) time.Duration {
-	rank, seen := int(q*float64(h.total)), 0
+	rank, seen := max(int(math.Ceil(q*float64(h.total))), 1), 0
 	for i, n := range h.counts {
-		if seen += n; seen > rank {
+		if seen += n; seen >= rank {
 			return bucketStart(i)
 		}
 	}
-	return h.worst
+	return 0
 }

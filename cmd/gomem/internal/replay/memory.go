@@ -33,27 +33,36 @@ func newRecorder(c config) *recorder {
 // Map maps and remembers.
 func (r *recorder) Map(size int) ([]byte, error) {
 	mem, err := r.Source.Map(size)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		r.remember(mem)
 	}
+	return mem, err
+}
+
+// Unmap forgets and unmaps, in that order: the address of what is no longer mapped
+// may be that of another goroutine's next mapping.
+func (r *recorder) Unmap(mem []byte) error {
+	r.forget(mem)
+	err := r.Source.Unmap(mem)
+	if err != nil {
+		r.remember(mem)
+	}
+	return err
+}
+
+func (r *recorder) remember(mem []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.mappings = append(r.mappings, mem)
 	r.mapped += len(mem)
 	r.peak = max(r.peak, r.mapped)
-	return mem, nil
 }
 
-// Unmap forgets and unmaps.
-func (r *recorder) Unmap(mem []byte) error {
-	if err := r.Source.Unmap(mem); err != nil {
-		return err
-	}
+func (r *recorder) forget(mem []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.mappings = slices.DeleteFunc(r.mappings, func(m []byte) bool { return &m[0] == &mem[0] })
 	r.mapped -= len(mem)
-	return nil
 }
 
 // now is how much is mapped, and most how much ever was.

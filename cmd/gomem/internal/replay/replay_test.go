@@ -312,6 +312,64 @@ func TestHistogram(t *testing.T) {
 	}
 }
 
+// A share is reached where that many of all values lie, not one later: the worst of a
+// hundred is not their p99.
+func TestQuantileIsWhereTheShareIsReached(t *testing.T) {
+	var h histogram
+	for range 99 {
+		h.add(5)
+	}
+	h.add(time.Millisecond)
+	if p := h.quantile(0.99); p != 5 {
+		t.Errorf("p99 %v of 99 times 5ns and once 1ms", p)
+	}
+	if p := h.quantile(1); p != bucketStart(bucketOf(time.Millisecond)) {
+		t.Errorf("p100 %v of 99 times 5ns and once 1ms", p)
+	}
+	if p := h.quantile(0); p != 5 {
+		t.Errorf("p0 %v of 99 times 5ns and once 1ms", p)
+	}
+}
+
+// sameAddress is a source in which other goroutines map while one unmaps, and get
+// the address that has just become free.
+type sameAddress struct {
+	backing.Source // nil: there is no more to it than to map and unmap
+	r              *recorder
+	mem            []byte
+	err            error // of Unmap, which then unmaps nothing
+}
+
+func (s *sameAddress) Map(int) ([]byte, error) { return s.mem, nil }
+func (s *sameAddress) Unmap(mem []byte) error {
+	if s.err == nil {
+		s.r.Map(len(mem))
+	}
+	return s.err
+}
+
+// The recorder knows what is mapped although an address comes again before it is
+// done with the one that had it, and although an unmap fails.
+func TestRecorderOfAnAddressThatComesAgain(t *testing.T) {
+	src := &sameAddress{mem: make([]byte, 4096)}
+	r := &recorder{Source: src}
+	src.r = r
+	mem, _ := r.Map(4096)
+	if err := r.Unmap(mem); err != nil {
+		t.Fatal(err)
+	}
+	if now, most := r.now(); len(r.all()) != 1 || now != 4096 || most != 4096 {
+		t.Errorf("%d mappings of %d bytes, %d at most; want the one that came again", len(r.all()), now, most)
+	}
+	src.err = errors.New("refused")
+	if err := r.Unmap(mem); err != src.err {
+		t.Errorf("error %v, want that of the source", err)
+	}
+	if now, _ := r.now(); len(r.all()) != 1 || now != 4096 {
+		t.Errorf("%d mappings of %d bytes; want the one that was not unmapped", len(r.all()), now)
+	}
+}
+
 func TestWatchSeesWhatIsHeld(t *testing.T) {
 	tr, err := trace.New([]uint32{1 << 20, 1 << 19, trace.FreeBit, 64, trace.FreeBit | 1}, trace.Limits{})
 	if err != nil {
