@@ -109,7 +109,7 @@ func (t *TwoTree) Fits() int {
 	if most == t.last.node {
 		most = t.nodes[most].prev
 	}
-	return max(0, t.last.end-t.last.start, t.nodes[most].room())
+	return max(t.last.end-t.last.start, t.nodes[most].room())
 }
 
 // Reset makes all offsets free again and keeps the table. O(1).
@@ -224,8 +224,9 @@ func (t *TwoTree) alignedFit(size, align int) uint32 {
 		if holds(t.nodes[i].start, t.nodes[i].end, size, align) {
 			return i
 		}
-		if tries--; tries == 0 && size <= math.MaxInt-align {
-			if sure := t.bestFit(size + align - 1); sure != 0 {
+		if tries--; tries == 0 {
+			// Where the sum overflows it is negative, and in no block.
+			if sure := t.bestFit(size + (align - 1)); sure != 0 {
 				return sure
 			}
 		}

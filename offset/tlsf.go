@@ -141,7 +141,6 @@ func (t *TLSF) Reset() {
 		t.nodes[c] = tlsfNode{start: noStart, next: uint32(c), prev: uint32(c)}
 	}
 	t.spare = 0
-	clear(t.tags)
 	t.lists = [16]uint64{}
 	t.summary = 0
 	t.starts.reset()

@@ -1,0 +1,175 @@
+package offset_test
+
+import (
+	"math"
+	"math/bits"
+	"testing"
+
+	"github.com/gomem-go/gomem/offset"
+)
+
+// What is larger than the range, or aligned to more than it, finds no room, however
+// far beyond it is.
+func TestNoRoomForMoreThanTheRange(t *testing.T) {
+	const size = 1 << 10
+	for _, a := range []offset.Allocator{
+		offset.NewSingleTree(size), offset.NewTwoTree(size), offset.NewTLSF(size, 8), offset.NewFew(size, 8), offset.NewBuddy(size, 1),
+	} {
+		a.Allocate(1) // 0 is a multiple of everything
+		free := a.FreeBytes()
+		for shift := bits.Len(size); shift < bits.UintSize-1; shift++ {
+			for _, n := range []int{1<<shift - 1, 1 << shift, 1<<shift + 1} {
+				if a.Allocate(n) != -1 || a.Find(n) != -1 || a.AllocateAligned(n, 8) != -1 || a.AllocateAligned(1, 1<<shift) != -1 {
+					t.Errorf("%T: room for %d offsets or a multiple of %d in %d", a, n, 1<<shift, size)
+				}
+			}
+		}
+		if err := a.Verify(); err != nil || a.FreeBytes() != free {
+			t.Errorf("%T: %d offsets are free, want %d; %v", a, a.FreeBytes(), free, err)
+		}
+	}
+}
+
+// A TwoTree serves an aligned request from the smallest of the first eight blocks that
+// holds it, else from the smallest that would hold it wherever it lay, else from the
+// smallest that happens to.
+func TestTwoTreeLooksAtEightBlocks(t *testing.T) {
+	const (
+		size, align = 8, 64
+		sure        = size + align - 1
+	)
+	for _, c := range []struct {
+		name   string
+		askew  int // blocks of size that lie between two multiples
+		large  bool
+		onSure bool
+	}{
+		{"the eighth holds it", 7, true, false},
+		{"the ninth would hold it", 8, true, true},
+		{"the ninth holds it and none is large", 8, false, false},
+	} {
+		a := offset.NewTwoTree(1 << 12)
+		a.Allocate(a.Size())
+		free := func(start, size int) {
+			if err := a.Free(start, size); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i := range c.askew {
+			free((2*i+1)*align+4, size)
+		}
+		const lucky, large = 32 * align, 40*align + 1
+		free(lucky, size+1)
+		want := lucky
+		if c.large {
+			free(large, sure)
+		}
+		if c.onSure {
+			want = 41 * align
+		}
+		if at := a.AllocateAligned(size, align); at != want {
+			t.Errorf("%s: at %d, want %d\n%v", c.name, at, want, a)
+		}
+	}
+}
+
+// TLSF looks into the highest class even if neither the block that Allocate would take
+// holds an aligned request nor any has room for every gap.
+func TestTLSFAlignedInTheHighestClass(t *testing.T) {
+	const granule, align = 8, 64
+	a := offset.NewTLSF(16*granule, granule)
+	for range 16 {
+		a.Allocate(granule)
+	}
+	for _, g := range []int{1, 2, 8, 9, 10} {
+		if err := a.Free(g*granule, granule); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if at := a.AllocateAligned(granule, align); at != 8*granule {
+		t.Errorf("at %d, want %d\n%v", at, 8*granule, a)
+	}
+}
+
+// The tables of a TLSF grow wherever a block ends, also just where they do.
+func TestTLSFGrowsItsTables(t *testing.T) {
+	const granule = 16
+	for n := range 300 {
+		a := offset.NewTLSF(1<<20, granule)
+		if a.Allocate(1) != 0 || a.Free(0, 1) != nil { // there is a node to spare
+			t.Fatal("no room, or a refusal")
+		}
+		if at := a.Allocate(n*granule + 1); at != 0 {
+			t.Fatalf("%d granules at %d", n+1, at)
+		}
+		if at := a.Allocate(granule); at != (n+1)*granule {
+			t.Errorf("behind %d granules: at %d", n+1, at)
+		}
+		if err := a.Verify(); err != nil {
+			t.Errorf("%d granules: %v", n+1, err)
+		}
+	}
+}
+
+// Reserve makes room for as many blocks as it is told, and for none if that is
+// negative.
+func TestTLSFReserve(t *testing.T) {
+	const runs, blocks = 2, 100 // AllocsPerRun runs once more than it counts
+	fresh := func(reserve ...int) (all []*offset.TLSF) {
+		for range runs {
+			a := offset.NewTLSF(1<<20, 64)
+			for _, n := range reserve {
+				a.Reserve(n)
+			}
+			all = append(all, a)
+		}
+		return all
+	}
+	allocs := func(ready []*offset.TLSF, do func(a *offset.TLSF)) float64 {
+		i := 0
+		return testing.AllocsPerRun(runs-1, func() { do(ready[i]); i++ })
+	}
+	if n := allocs(fresh(2*blocks), func(a *offset.TLSF) {
+		var at [blocks]int
+		for i := range at {
+			at[i] = a.Allocate(100 * i)
+		}
+		for i := 1; i < blocks; i += 2 {
+			a.Free(at[i], 100*i)
+		}
+	}); n != 0 {
+		t.Errorf("%d blocks took %v allocations behind Reserve(%d)", blocks, n, 2*blocks)
+	}
+	for reserve, more := range map[int]float64{-1: 0, math.MinInt: 0, 1000: 1, math.MaxInt: 1} {
+		if n := allocs(fresh(0), func(a *offset.TLSF) { a.Reserve(reserve) }); n != more {
+			t.Errorf("Reserve(%d) behind Reserve(0) took %v allocations, want %v", reserve, n, more)
+		}
+	}
+}
+
+// Nothing lies outside of the range of a TLSF, and only a whole block can change its
+// length.
+func TestTLSFRefusesToNameAndToResize(t *testing.T) {
+	a := offset.NewTLSF(1<<12, 64)
+	b, part := a.Allocate(100), a.Allocate(200)
+	if err := a.Free(part, 10); err != nil {
+		t.Fatal(err)
+	}
+	for _, pos := range []int{-1, math.MinInt, 1 << 12, math.MaxInt} {
+		if run, live := a.At(pos); run != (offset.Block{}) || live {
+			t.Errorf("At(%d) = %v, %v", pos, run, live)
+		}
+	}
+	free := a.FreeBytes()
+	for _, r := range [][3]int{
+		{b, 99, 50}, {b, 101, 50}, {b, 99, 110}, {b, 100, 0}, {b, 100, -1}, {b, 100, 129}, {b, 100, math.MaxInt},
+		{b + 1, 99, 50}, {b + 64, 36, 20}, {part, 200, 100}, {part, 190, 100}, {part + 256, 64, 32}, {-64, 64, 32}, {1 << 12, 64, 32},
+	} {
+		if a.Resize(r[0], r[1], r[2]) || a.FreeBytes() != free {
+			t.Errorf("Resize(%d, %d, %d), %d bytes free, %d before", r[0], r[1], r[2], a.FreeBytes(), free)
+		}
+	}
+	if err := a.Verify(); err != nil {
+		t.Error(err)
+	}
+}
