@@ -1,6 +1,8 @@
 package offset_test
 
 import (
+	"errors"
+	"iter"
 	"math"
 	"math/bits"
 	"testing"
@@ -171,5 +173,78 @@ func TestTLSFRefusesToNameAndToResize(t *testing.T) {
 	}
 	if err := a.Verify(); err != nil {
 		t.Error(err)
+	}
+}
+
+// A block with a hole has no length, and cannot change it, at none of its parts.
+func TestTLSFBlockWithAHoleHasNoLength(t *testing.T) {
+	a := offset.NewTLSF(1<<12, 64)
+	b := a.Allocate(300)
+	if err := a.Free(b+70, 10); err != nil {
+		t.Fatal(err)
+	}
+	for _, run := range []offset.Block{{Start: b, End: b + 70}, {Start: b, End: b + 64}, {Start: b + 80, End: b + 300}, {Start: b + 128, End: b + 300}} {
+		if n, ok := a.BlockSize(run.Start); ok || a.Resize(run.Start, run.Size(), 10) {
+			t.Errorf("%v: a block of %d bytes\n%v", run, n, a)
+		}
+	}
+	if err := a.Verify(); err != nil {
+		t.Error(err)
+	}
+}
+
+// No range of less than one offset is freed, wherever it begins: not at the end of
+// the live bytes of a block, nor in what lies behind them.
+func TestFreeOfNothing(t *testing.T) {
+	for _, a := range []offset.Allocator{
+		offset.NewSingleTree(1 << 10), offset.NewTwoTree(1 << 10), offset.NewTLSF(1<<10, 64), offset.NewFew(1<<10, 64), offset.NewBuddy(1<<10, 64),
+	} {
+		b := a.Allocate(100)
+		free := a.FreeBytes()
+		for start := b; start <= b+128; start++ {
+			for _, size := range []int{0, -1, b + 100 - start} {
+				if size > 0 {
+					continue
+				}
+				if err := a.Free(start, size); !errors.Is(err, offset.ErrInvalidSize) || a.FreeBytes() != free {
+					t.Errorf("%T: Free(%d, %d): %v", a, start, size, err)
+				}
+			}
+		}
+		if err := a.Verify(); err != nil {
+			t.Errorf("%T: %v", a, err)
+		}
+	}
+}
+
+// A loop over the blocks may end before they do.
+func TestLoopOverBlocksEndsEarly(t *testing.T) {
+	for _, a := range []offset.Allocator{
+		offset.NewSingleTree(1 << 10), offset.NewTwoTree(1 << 10), offset.NewTLSF(1<<10, 64), offset.NewFew(1<<10, 64), offset.NewBuddy(1<<10, 64),
+	} {
+		for range 4 {
+			a.Allocate(64)
+		}
+		for _, at := range []int{0, 128} {
+			if err := a.Free(at, 64); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for b := range a.Blocks() {
+			if b != (offset.Block{Start: 0, End: 64}) {
+				t.Errorf("%T: the first free block is %v", a, b)
+			}
+			break
+		}
+		if all, ok := a.(interface {
+			All() iter.Seq2[offset.Block, bool]
+		}); ok {
+			for b, live := range all.All() {
+				if live || b != (offset.Block{Start: 0, End: 64}) {
+					t.Errorf("%T: the first block is %v, %v", a, b, live)
+				}
+				break
+			}
+		}
 	}
 }

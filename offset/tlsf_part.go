@@ -238,8 +238,8 @@ func (t *TLSF) punch(i, g uint32, hole uint64) {
 	t.holes[g] = t.mask(lo, hi) &^ hole
 }
 
-// setLive gives block i, one granule with a hole, the live bytes of the mask:
-// none makes it free, one run makes it a plain block.
+// setLive gives block i, one granule with a hole, the live bytes of the mask, what
+// is left of two runs or more: at least one run, and if just one, it is a plain block.
 func (t *TLSF) setLive(i uint32, live uint64) {
 	n := &t.nodes[i]
 	from, to := bits.TrailingZeros64(live), bits.Len64(live)
@@ -249,16 +249,12 @@ func (t *TLSF) setLive(i uint32, live uint64) {
 	if to < t.Granule() {
 		t.cutRight(i)
 	}
-	switch {
-	case live == 0:
-		delete(t.holes, n.start)
-		t.release(i)
-	case bits.OnesCount64(live) == to-from:
-		delete(t.holes, n.start)
-		n.prev = n.prev&(joinLeft|joinRight) | uint32(from)<<skipShift | uint32(t.Granule()-to)
-	default:
+	if bits.OnesCount64(live) != to-from {
 		t.holes[n.start] = live
+		return
 	}
+	delete(t.holes, n.start)
+	n.prev = n.prev&(joinLeft|joinRight) | uint32(from)<<skipShift | uint32(t.Granule()-to)
 }
 
 // cutLeft ends the junction of block i with the block on its left.
