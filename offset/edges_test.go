@@ -248,3 +248,20 @@ func TestLoopOverBlocksEndsEarly(t *testing.T) {
 		}
 	}
 }
+
+// A Buddy knows the length of a block beyond 4 GiB as well.
+func TestBuddyBlockBeyond4GiB(t *testing.T) {
+	if bits.UintSize == 32 {
+		t.Skip("no such length")
+	}
+	gib := 1
+	gib <<= 30
+	b := offset.NewBuddy(16*gib, 1<<20)
+	at, size := b.Allocate(5*gib), 5*gib
+	if got, ok := b.BlockSize(at); got != size || !ok {
+		t.Errorf("a block of %d bytes is one of %d, %v", size, got, ok)
+	}
+	if err := b.Free(at, size); err != nil || b.FreeBytes() != b.Size() {
+		t.Errorf("%d of %d bytes are free: %v", b.FreeBytes(), b.Size(), err)
+	}
+}
