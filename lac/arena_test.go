@@ -78,9 +78,11 @@ func TestNilAllocator(t *testing.T) {
 	if p.Err() != nil || p.Stats() != (Stats{}) || !strings.Contains(p.DumpStats(true), "no pool") {
 		t.Errorf("a nil pool: %v, %+v, %q", p.Err(), p.Stats(), p.DumpStats(true))
 	}
+	used := NewPool("used")
+	used.Get().Release()
 	DisableAllLac = true
 	defer func() { DisableAllLac = false }()
-	if NewPool("off").Get() != nil {
+	if NewPool("off").Get() != nil || used.Get() != nil {
 		t.Error("DisableAllLac is ignored")
 	}
 }
@@ -370,6 +372,25 @@ func TestDebugModeSwitch(t *testing.T) {
 		t.Error("debug mode stays on")
 	}
 	after.Release()
+}
+
+// An arena that was idle when debug mode was switched on is not lent any more, wherever
+// it waited.
+func TestDebugModeAfterIdleArenas(t *testing.T) {
+	p := quietPool(t)
+	for _, on := range []bool{false, true, false} {
+		p.EnableDebugMode(on)
+		var all [40]*Allocator // more than a seat and a processor keep
+		for i := range all {
+			all[i] = p.Get()
+			if debug := all[i].core.debug != nil; debug != on {
+				t.Errorf("arena %d: debug mode is %v, want %v", i, debug, on)
+			}
+		}
+		for _, ac := range all {
+			ac.Release()
+		}
+	}
 }
 
 func TestErrorsRead(t *testing.T) {

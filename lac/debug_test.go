@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 	"unsafe"
+
+	"github.com/gomem-go/gomem/backing"
 )
 
 type twoHalves struct{ front, back [5000]int }
@@ -179,6 +181,60 @@ func TestGravesOfAllPools(t *testing.T) {
 	}
 	if sum != graves.bytes || sum > graveBytes || sum < graveBytes/2 {
 		t.Errorf("%d bytes, %d counted", sum, graves.bytes)
+	}
+}
+
+// graveyardPages notes what is unmapped, and may refuse to protect.
+type graveyardPages struct {
+	backing.Source
+	refuse bool
+	gone   []*byte
+}
+
+func (s *graveyardPages) Unmap(b []byte) error {
+	s.gone = append(s.gone, &b[0])
+	return nil
+}
+
+func (s *graveyardPages) Protect([]byte) error {
+	if s.refuse {
+		return errors.ErrUnsupported
+	}
+	return nil
+}
+
+func (s *graveyardPages) Unprotect([]byte) error { return nil }
+
+// As many pages stay inaccessible as fit the bound; then the oldest are unmapped, and at
+// once those that cannot be made inaccessible.
+func TestOldestGravesGoFirst(t *testing.T) {
+	const size, fit = graveBytes / 4, 4
+	var g graveyard
+	src := &graveyardPages{}
+	mem := make([]byte, size+8) // nobody touches it
+	for i := range 8 {
+		g.bury(mem[i:i+size], src, src)
+		if want := max(0, i+1-fit); len(src.gone) != want || want > 0 && src.gone[want-1] != &mem[want-1] {
+			t.Fatalf("after %d blocks %d are unmapped, want the first %d", i+1, len(src.gone), want)
+		}
+	}
+	src.refuse = true
+	g.bury(mem[8:8+size], src, src)
+	if n := len(src.gone); n != 5 || src.gone[4] != &mem[8] || len(g.blocks) != fit || g.bytes != graveBytes {
+		t.Errorf("%d are unmapped, %d blocks of %d bytes stay", n, len(g.blocks), g.bytes)
+	}
+}
+
+// A large arena in debug mode has few blocks.
+func TestDebugBlocksGrow(t *testing.T) {
+	ac := quietPool(t, WithDebug()).Get()
+	defer ac.Release()
+	for range 10 << 10 {
+		New[[1 << 10]byte](ac)
+	}
+	// 64 KiB and twice as much each time.
+	if r := ac.core.debug; len(r.mapped)+len(r.heap) != 8 {
+		t.Errorf("10 MiB are in %d blocks", len(r.mapped)+len(r.heap))
 	}
 }
 

@@ -28,8 +28,8 @@ func WithMisuse(f func(error)) Option { return func(s *settings) { s.onMisuse = 
 // of each processor. The default is 256.
 func WithIdleArenas(n int) Option { return func(s *settings) { s.lacCap = n } }
 
-// WithChunkSize sets the bytes of a chunk. The default is 64 KiB; sizes below
-// 512 B or above 256 MiB are brought into that range.
+// WithChunkSize sets the bytes of a chunk. The default is 64 KiB, also for 0 and less;
+// sizes below 512 B or above 256 MiB are brought into that range.
 func WithChunkSize(n int) Option { return func(s *settings) { s.chunkSize = n } }
 
 // WithIdleChunks allocates some chunks at once and never trims below that number,

@@ -119,7 +119,7 @@ func (p *AllocatorPool) prepare(s settings) {
 	}
 	p.scanned = s.scanned
 	p.chunkSize = uintptr(min(max(s.chunkSize, minChunkSize), maxChunkSize)+word-1) &^ (word - 1)
-	p.idleCap = max(s.lacCap, 0)
+	p.idleCap = s.lacCap
 	p.store.bins = map[uintptr]*bin{}
 	p.store.limit = min(uintptr(max(s.maxIdle, s.chunks, 0)), maxAlloc/p.chunkSize) * p.chunkSize
 	p.store.bin(p.chunkSize).keep = max(s.chunks, 0)

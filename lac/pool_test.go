@@ -22,6 +22,63 @@ func TestIdleLimit(t *testing.T) {
 	}
 }
 
+// What NewAllocatorPool is told, and what is out of range, arrives as the options say.
+func TestPoolSettings(t *testing.T) {
+	logger := &testLogger{}
+	p := NewAllocatorPool("orders", logger, 3, 1000, 2, 50)
+	if p.name != "orders" || p.logger != logger || p.idleCap != 3 || p.chunkSize != 1000 ||
+		p.store.limit != 50*1000 || p.Stats().IdleBytes != 2*1000 {
+		t.Errorf("%q: %d arenas, chunks of %d bytes, %d to %d bytes idle", p.name, p.idleCap, p.chunkSize,
+			p.Stats().IdleBytes, p.store.limit)
+	}
+	for size, want := range map[int]uintptr{
+		math.MinInt: defaultChunkSize, -1: defaultChunkSize, 0: defaultChunkSize, 1: 512, 511: 512, 512: 512, 513: 520,
+		256 << 20: 256 << 20, 256<<20 + 1: 256 << 20, math.MaxInt: 256 << 20,
+	} {
+		if p := NewPool("", WithChunkSize(size)); p.chunkSize != want {
+			t.Errorf("WithChunkSize(%d) makes chunks of %d bytes, want %d", size, p.chunkSize, want)
+		}
+	}
+}
+
+// Chunks that were asked for are there at once, and stay.
+func TestIdleChunksStay(t *testing.T) {
+	p := quietPool(t, WithChunkSize(1024), WithIdleChunks(5, 10))
+	p.watched = true // by nobody, so that the only collections are those below
+	for range 4 {
+		if s := p.Stats(); s.ChunksMade != 5 || s.IdleBytes != 5*1024 {
+			t.Errorf("%d chunks made, %d bytes idle", s.ChunksMade, s.IdleBytes)
+		}
+		p.collected()
+	}
+	if p.newCore(); p.Stats().ChunksReused != 1 {
+		t.Error("an arena took none of them")
+	}
+}
+
+// Collections change nothing in what was counted, whatever becomes of seats and shards.
+func TestCollectionsKeepCounts(t *testing.T) {
+	p := quietPool(t)
+	p.watched = true // by nobody, so that the only collections are those below
+	var gets uint64
+	for range 4 {
+		var all [20]*Allocator
+		for i := range all {
+			all[i] = p.Get()
+		}
+		for _, ac := range all {
+			ac.Release()
+		}
+		gets += uint64(len(all))
+		for range 5 {
+			p.collected()
+			if s := p.Stats(); s.Gets != gets || s.Releases != gets {
+				t.Fatalf("%d gets, %d releases, want %d", s.Gets, s.Releases, gets)
+			}
+		}
+	}
+}
+
 // A collection leaves the idle arenas that were needed since the one before, and the
 // chunks of what is too many serve others.
 func TestIdleArenasGo(t *testing.T) {

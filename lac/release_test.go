@@ -223,6 +223,23 @@ func TestSentHome(t *testing.T) {
 	}
 }
 
+// An arena that was released away from home is lent there again.
+func TestArenaThatCameHomeIsLent(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	p := quietPool(t)
+	defer p.Get().Release() // from a seat, if there are any
+	ac := p.Get()
+	c := ac.core
+	if !ac.sendHome(c) {
+		t.Fatal("it is not released")
+	}
+	again := p.Get()
+	if again.core != c {
+		t.Error("it waits at home")
+	}
+	again.Release()
+}
+
 // Arenas that stay lent cost no slab of handles each time that their turn comes.
 func TestSlabStays(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))

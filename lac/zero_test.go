@@ -94,3 +94,21 @@ func TestZeroHandle(t *testing.T) {
 	}()
 	NewSlice[int](new(Allocator), -1, 0)
 }
+
+// TestNestedArenaIsZero: an arena that is lent while another one is out holds nothing of
+// those that were lent there before.
+func TestNestedArenaIsZero(t *testing.T) {
+	p := quietPool(t)
+	defer p.Get().Release()
+	for round := range 3 * slabLen {
+		ac := p.Get()
+		b := NewSlice[byte](ac, 1000, 1000)
+		for i := range b {
+			if b[i] != 0 {
+				t.Fatalf("round %d: byte %d is %#x", round, i, b[i])
+			}
+			b[i] = 0xff
+		}
+		ac.Release()
+	}
+}
