@@ -194,3 +194,37 @@ func TestMemoryReaderNegativeLength(t *testing.T) {
 		}
 	}
 }
+
+// TestNumbersAtTheLimit: the longest encoding is read wherever its buffer ends, a longer
+// one and a wider number are refused, and what is refused is not consumed.
+func TestNumbersAtTheLimit(t *testing.T) {
+	longest := append([]byte{0x81}, bytes.Repeat([]byte{0x80}, maxLEB128-1)...) // 1, but for the end
+	for rest := range 3 {
+		data := append(bytes.Clone(longest), make([]byte, rest)...)
+		data[maxLEB128-1] = 0
+		r := NewReadableBuffersFromBytes(data)
+		r.GetCurrent() // the buffer is entered
+		r.Length = maxLEB128 - 1
+		_, _, err := r.LEB128Unmarshal()
+		expectRead(t, "a number cut off", r.Length, err, maxLEB128-1, io.ErrUnexpectedEOF)
+		r.Length = len(data)
+		v, n, err := r.LEB128Unmarshal()
+		expectRead(t, "the longest number", [3]int{int(v), n, r.Length}, err, [3]int{1, maxLEB128, rest}, nil)
+
+		data = append(bytes.Clone(longest), make([]byte, rest+1)...)
+		r = NewReadableBuffersFromBytes(data)
+		r.GetCurrent()
+		_, _, err = r.LEB128Unmarshal()
+		expectRead(t, "a longer number", r.Length, err, len(data), ErrOverflow)
+	}
+	r := NewReadableBuffersFromBytes(make([]byte, 20))
+	r.GetCurrent()
+	_, err := r.ReadBE(5)
+	expectRead(t, "ReadBE(5)", r.Length, err, 20, ErrInvalidSize)
+	_, err = r.ReadLE(5)
+	expectRead(t, "ReadLE(5)", r.Length, err, 20, ErrInvalidSize)
+	_, err = r.ReadBE64(9)
+	expectRead(t, "ReadBE64(9)", r.Length, err, 20, ErrInvalidSize)
+	_, err = r.ReadLE64(9)
+	expectRead(t, "ReadLE64(9)", r.Length, err, 20, ErrInvalidSize)
+}

@@ -226,6 +226,23 @@ func TestSharedKeepsNothing(t *testing.T) {
 	}
 }
 
+// TestSharedGivesBackTheRest: of a block that a frame keeps, the reader gives back what
+// it never read, if that is a quarter or more.
+func TestSharedGivesBackTheRest(t *testing.T) {
+	for n, want := range map[int]int64{1: 1, 768: 768, 769: 1024, 1024: 1024} {
+		b := newTestReader(t, bytes.NewReader(noise(n)), 1024)
+		s, err := b.ReadShared(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Recycle()
+		if got := taken(b); got != want {
+			t.Errorf("a frame of %d bytes keeps %d, want %d", n, got, want)
+		}
+		expectError(t, s.Release(), nil)
+	}
+}
+
 // TestSharedHandlesRest: frames that are let go make no new headers, and a handle
 // waits for as many others as is promised before it serves again.
 func TestSharedHandlesRest(t *testing.T) {
@@ -253,6 +270,9 @@ func TestSharedHandlesRest(t *testing.T) {
 	}
 	if made > most {
 		t.Errorf("%d frames took %d handles, want at most %d", rounds, made, most)
+	}
+	if n := len(usedHeaders.ring); n > most {
+		t.Errorf("the queue of headers has %d places", n)
 	}
 }
 
