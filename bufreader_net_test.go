@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -18,7 +19,7 @@ import (
 func socketPair(t *testing.T, network string) (net.Conn, net.Conn) {
 	t.Helper()
 	address := "127.0.0.1:0"
-	if network == "unix" {
+	if strings.HasPrefix(network, "unix") {
 		address = t.TempDir() + "/s"
 	}
 	l, err := net.Listen(network, address)
@@ -310,6 +311,30 @@ func TestWritevOfSharedFrames(t *testing.T) {
 	n, err := s.WriteTo(client)
 	expectRead(t, "WriteTo", n, err, int64(0), net.ErrClosed)
 	expectError(t, s.Release(), nil)
+}
+
+// TestWritevIsOneCall: buffers of a chain and blocks of a frame are sent together. A
+// socket that keeps the boundaries of what is sent tells.
+func TestWritevIsOneCall(t *testing.T) {
+	client, server := socketPair(t, "unixpacket")
+	want := noise(200)
+	b := newTestReader(t, &chunked{data: want, err: io.EOF}, 16)
+	frame, err := b.ReadShared(len(want))
+	if err != nil {
+		t.Fatal(err)
+	}
+	chain := frame.Memory()
+	reader := chain.NewReader()
+	for name, from := range map[string]io.WriterTo{"a frame": frame, "a chain": &chain, "a reader": &reader} {
+		if n, err := from.WriteTo(client); n != int64(len(want)) || err != nil {
+			t.Fatalf("WriteTo of %s = %d, %v", name, n, err)
+		}
+		got := make([]byte, 2*len(want))
+		if n, err := server.Read(got); err != nil || !bytes.Equal(got[:n], want) {
+			t.Errorf("%s of %d bytes: %d arrived at once, %v", name, len(want), n, err)
+		}
+	}
+	expectError(t, frame.Release(), nil)
 }
 
 // waitUntil polls for a state that another goroutine reaches.

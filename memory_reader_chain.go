@@ -10,10 +10,6 @@ import (
 // and consumes each before it calls yield with it. With a nil yield it only
 // consumes. O(buffers), never allocates.
 func (r *MemoryReader) Range(yield func([]byte)) {
-	if yield == nil {
-		r.MoveToEnd()
-		return
-	}
 	r.RangeN(r.Length, yield)
 }
 
@@ -59,7 +55,7 @@ func (r *MemoryReader) RangeN(n int, yield func([]byte)) {
 // Copies of the Memory, and the slice of buffers the reader was made from, stay
 // as they are. O(buffers); allocates when it ends inside a buffer.
 func (r *MemoryReader) ClipFront(yield func([]byte) bool) {
-	if r.Memory == nil || r.next == 0 || r.next > len(r.Buffers) {
+	if r.Memory == nil || r.next > len(r.Buffers) {
 		return
 	}
 	m, old := r.Memory, r.Buffers
@@ -170,7 +166,8 @@ func (r *MemoryReader) WriteTo(w io.Writer) (int64, error) {
 			list = append(list, rest.Pop())
 		}
 		n, err := list.WriteTo(w)
-		if err = firstError(err, r.advance(int(n))); err != nil {
+		_ = r.advance(int(n)) // they are there
+		if err != nil {
 			return n, err
 		}
 		total = n // what follows is nothing, or less than Length says
@@ -188,11 +185,4 @@ func (r *MemoryReader) WriteTo(w io.Writer) (int64, error) {
 		return total, io.ErrUnexpectedEOF
 	}
 	return total, nil
-}
-
-func firstError(a, b error) error {
-	if a != nil {
-		return a
-	}
-	return b
 }

@@ -39,7 +39,11 @@ func TestMemoryReaderLowerLength(t *testing.T) {
 				_, e3 := at().ReadBE64(n + 1)
 				_, e4 := at().ReadLE64(n + 1)
 				e5 := at().ReadByteTo(make([]*byte, n+1)...)
-				for i, err := range []error{e1, e2, e3, e4, e5} {
+				e6 := end
+				if n < 4 {
+					_, e6 = at().ReadBE(n + 1)
+				}
+				for i, err := range []error{e1, e2, e3, e4, e5, e6} {
 					if err != end {
 						t.Fatalf("%v at %d, %d left: one byte more, case %d: %v, want %v", list, pos, n, i+1, err, end)
 					}
@@ -111,6 +115,26 @@ var wholeReads = map[string]func(r *MemoryReader) ([]byte, error){
 		}))
 		return b.Bytes(), err
 	},
+}
+
+// TestClipFrontAtTheEndOfABuffer: it allocates nothing there, and a Memory of which
+// nothing is left keeps no list of buffers.
+func TestClipFrontAtTheEndOfABuffer(t *testing.T) {
+	list := [][]byte{{1, 2}, {3}, {4, 5}}
+	allocs := testing.AllocsPerRun(100, func() {
+		m := Memory{Buffers: list, Size: 5}
+		r := m.NewReader()
+		for _, b := range list {
+			_ = r.Skip(len(b))
+			r.ClipFront(nil)
+		}
+		if m.Size != 0 || m.Buffers != nil {
+			t.Errorf("%d bytes in %d buffers are left", m.Size, len(m.Buffers))
+		}
+	})
+	if allocs != 0 {
+		t.Errorf("%v allocations", allocs)
+	}
 }
 
 // TestRangeNLeavesMemoryInPlace: a Memory and a reader that are variables of a function

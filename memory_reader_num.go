@@ -137,7 +137,7 @@ func (r *MemoryReader) leb128() (uint, int, error) {
 	switch {
 	case len(p) == maxLEB128:
 		return 0, 0, fmt.Errorf("LEB128 of more than 64 bits: %w", ErrOverflow)
-	case len(p) == 0 && r.Length <= 0:
+	case r.Length <= 0:
 		return 0, 0, io.EOF
 	}
 	return 0, 0, io.ErrUnexpectedEOF

@@ -309,7 +309,13 @@ func TestMemoryReaderFalseLength(t *testing.T) {
 	r.RangeN(2, nil)
 	_, _, e7 := r.LEB128Unmarshal()
 	e8 := at().ReadByteTo(make([]*byte, 4)...)
-	for i, err := range []error{e1, e2, e3, e4, e5, e6, e7, e8} {
+	r = at()
+	r.RangeN(3, nil)
+	_, _, e9 := r.LEB128Unmarshal()
+	r = at()
+	r.Length -= 4 // one too many
+	_, e10 := r.WriteTo(io.Discard)
+	for i, err := range []error{e1, e2, e3, e4, e5, e6, e7, e8, e9, e10} {
 		if err != io.ErrUnexpectedEOF {
 			t.Errorf("case %d: %v, want %v", i+1, err, io.ErrUnexpectedEOF)
 		}
@@ -321,28 +327,45 @@ func TestMemoryReaderFalseLength(t *testing.T) {
 	if got := at().ToBytes(); len(got) != 3 {
 		t.Errorf("ToBytes gives %v", got)
 	}
+	if other := NewMemory(make([]byte, 8)); at().Equal(&other) {
+		t.Error("bytes that are not there are equal to others")
+	}
+	same := NewMemory([]byte{1, 2, 0x83})
+	same.Size += 5
+	if at().Equal(&same) {
+		t.Error("bytes that are not there are equal to others that are not")
+	}
+	r = at()
+	if _, err := r.ReadLE64(8); err == nil || r.Offset() != -5 {
+		t.Errorf("a number that is not all there leaves the reader at %d, %v", r.Offset(), err)
+	}
 }
 
-// A Memory that is emptied under its reader is a caller's error too: what the
-// reader holds may still be read, and then it ends.
+// A Memory that is emptied under its reader, or taken from it, is a caller's error too:
+// what the reader holds may still be read, and then it ends.
 func TestMemoryReaderLosesMemory(t *testing.T) {
-	for pos := range 5 {
-		m := Memory{}
-		m.Push([]byte{1, 2}, []byte{3, 4})
-		r := m.NewReader()
-		if err := r.Skip(pos); err != nil {
-			t.Fatal(err)
+	for i, lose := range []func(*MemoryReader){
+		func(r *MemoryReader) { r.Memory.Reset() },
+		func(r *MemoryReader) { r.Memory = nil },
+	} {
+		for pos := range 5 {
+			var m Memory
+			m.Push([]byte{1, 2}, []byte{3, 4})
+			r := m.NewReader()
+			if err := r.Skip(pos); err != nil {
+				t.Fatal(err)
+			}
+			lose(&r)
+			r.ClipFront(func([]byte) bool { t.Error("ClipFront yields"); return true })
+			if err := r.TryUnread(pos); pos > 2 && err == nil {
+				t.Errorf("way %d, at %d: Unread reaches a buffer that is gone", i, pos)
+			}
+			r.Range(func([]byte) {})
+			if _, err := r.ReadByte(); err != io.EOF && err != io.ErrUnexpectedEOF {
+				t.Errorf("way %d, at %d: ReadByte = %v", i, pos, err)
+			}
+			r.MoveToEnd()
 		}
-		m.Reset()
-		r.ClipFront(func([]byte) bool { t.Error("ClipFront yields"); return true })
-		if err := r.TryUnread(pos); pos > 2 && err == nil {
-			t.Errorf("at %d: Unread reaches a buffer that is gone", pos)
-		}
-		r.Range(func([]byte) {})
-		if _, err := r.ReadByte(); err != io.EOF && err != io.ErrUnexpectedEOF {
-			t.Errorf("at %d: ReadByte = %v", pos, err)
-		}
-		r.MoveToEnd()
 	}
 }
 

@@ -287,6 +287,10 @@ func TestMemoryWriteToConnection(t *testing.T) {
 	if n, err := r.WriteTo(c); n != 6 || err != io.ErrUnexpectedEOF {
 		t.Errorf("a reader that promises too much: WriteTo = %d, %v", n, err)
 	}
+	var zero MemoryReader
+	if n, err := zero.WriteTo(c); n != 0 || err != nil {
+		t.Errorf("a reader of nothing: WriteTo = %d, %v", n, err)
+	}
 	c.Close()
 	if b := <-got; string(b) != "abcdefbcdefabcdef" {
 		t.Errorf("the peer got %q", b)

@@ -223,3 +223,21 @@ func TestRecyclableResetOfNothing(t *testing.T) {
 	}
 	wantLive(t, a, 0, "recycled")
 }
+
+// TestRecyclableClipElsewhere: a reader that was set on another Memory takes nothing
+// from the first one, and gives nothing back to it.
+func TestRecyclableClipElsewhere(t *testing.T) {
+	r, a := newRecyclable(t)
+	copy(r.NextN(5), "first")
+	other := NewMemory([]byte("other"))
+	rd := r.NewReader()
+	rd.Memory = &other
+	_ = rd.Skip(3)
+	rd.ClipFront(nil)
+	checkMemory(t, &other, "er")
+	rd.Reset()
+	checkMemory(t, &other, "")
+	checkMemory(t, &r.Memory, "first")
+	r.Recycle()
+	freeAll(t, a, nil)
+}
