@@ -31,9 +31,10 @@ var errReferences = fmt.Errorf("too many references: %w", ErrOverflow)
 // them.
 //
 // Retain, Release, Memory and WriteTo may be called from any goroutine. The
-// handle is reused after the last Release: it returns [ErrReleased] until the
-// program has released at least 1,024 other frames, and forever when built with
-// the tag gomem_debug. Drop the pointer when you release the reference.
+// handle is reused after the last Release: it returns [ErrReleased] until the blocks
+// of at least 1,024 other frames have gone back, of which some may have been released
+// before it, and forever when built with the tag gomem_debug. Drop the pointer when
+// you release the reference.
 type SharedMemory struct {
 	// refs is the number of references, 0 when released. The reader sets it with a
 	// plain store: all others get the frame from the reader later. Only a stale

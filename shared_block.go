@@ -41,7 +41,9 @@ const (
 	// blockHandles makes the header 768 bytes, a size class of the Go heap, and is
 	// enough for a block of frames of 1.5 KiB and more.
 	blockHandles = 12
-	// handleRest is how many other handles a handle waits for before it serves again.
+	// handleRest is how many other handles a handle waits for before it serves again. A
+	// header counts with all its handles when it retires, also with those that were
+	// released earlier: to tell them apart would take a clock in each release.
 	handleRest = 1024
 	// handlesKept is how many others a handle waits for before its header may go to
 	// the collector: the queue must not keep all that were ever in use at once.
