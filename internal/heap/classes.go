@@ -5,7 +5,8 @@ package heap
 // 64 up to 2048 keep the rounding below 16 bytes or an eighth of the request.
 // Above, the sizes are those of which 15 to 8 fill a span, and the spans double
 // with the sizes; above 32 KiB, 7 to 4. Spans of half that have 8 slots or more
-// serve where there is little of a class, or little room.
+// serve where there is little of a class, or little room, and spans of twice that
+// where there is much of a class of small requests.
 //
 // Every fourth class of small requests is a host. The three below it are its guests:
 // as long as a guest has no span of its own, and the host none with free slots but its
@@ -28,10 +29,11 @@ const (
 )
 
 var (
-	classOf   [maxSlot/slotAlign + 1]uint8
-	slotSize  [classes]uint32
-	spanBytes [classes]int
-	halfBytes [classes]int // of a smaller span; spanBytes if there is none
+	classOf     [maxSlot/slotAlign + 1]uint8
+	slotSize    [classes]uint32
+	spanBytes   [classes]int
+	halfBytes   [classes]int // of a smaller span; spanBytes if there is none
+	doubleBytes [classes]int // of a larger one; the same
 )
 
 func init() {
@@ -54,9 +56,12 @@ func init() {
 			}
 			size = span / (span/size - 1) &^ (align - 1)
 		}
-		slotSize[c], spanBytes[c], halfBytes[c] = uint32(size), span, span
+		slotSize[c], spanBytes[c], halfBytes[c], doubleBytes[c] = uint32(size), span, span, span
 		if span/2/size >= 8 {
 			halfBytes[c] = span / 2
+		}
+		if c < small {
+			doubleBytes[c] = 2 * span
 		}
 	}
 	c := 0

@@ -118,3 +118,40 @@ func TestLargeSpansDoNotGrow(t *testing.T) {
 
 // room0 is the largest block that has room in the first chunk.
 func (h *Heap) room0() int { return h.chunks[0].place.Fits() }
+
+// TestSpansOfManyAreDouble: a class of small requests that has many bytes takes spans
+// twice as large, and whole ones again where there is no room for those.
+func TestSpansOfManyAreDouble(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // one shard
+	for _, n := range []int{16, 1000, maxSmall, maxSmall + 1} {
+		h := newHeap(4 << 20)
+		c := class(n)
+		for range 1023 + firstWait(c) {
+			mustFree(t, h, mustMalloc(t, h, n))
+		}
+		taken := map[int]int{} // number of spans of each size, while the heap had one chunk
+		for had := 0; h.Stats().Chunks == 1; {
+			mustMalloc(t, h, n)
+			got := h.bytesOfSpans()
+			if got == had {
+				continue
+			}
+			if had >= busyBytes && h.Stats().Chunks == 1 {
+				taken[got-had]++
+			}
+			had = got
+		}
+		if n > maxSmall {
+			if len(taken) != 1 || taken[spanBytes[c]] == 0 {
+				t.Errorf("%d bytes: spans of %v", n, taken)
+			}
+		} else if len(taken) > 3 || taken[2*spanBytes[c]] < 10 || taken[spanBytes[c]] > 1 || taken[halfBytes[c]] > 1 {
+			t.Errorf("%d bytes: spans of %v", n, taken)
+		}
+		mustVerify(t, h)
+		if err := h.Reset(); err != nil {
+			t.Error(err)
+		}
+		mustVerify(t, h)
+	}
+}

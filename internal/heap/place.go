@@ -61,17 +61,28 @@ const (
 	maxGrown = 64 << 10
 	// aloneWait is how many blocks are then placed one by one.
 	aloneWait = 8
+	// busyBytes is what the spans of a class have together before the next is twice as
+	// large: then that is little more than the class has anyway, and half as many are
+	// placed and looked up.
+	busyBytes = 1 << 20
 )
 
 // placeSpan takes a span of the class. It takes a half span while the class
 // has few bytes, and also if a heap below fewBytes has no room for a whole
-// one. Under mu.
+// one; and one twice as large, if there is room, while the class has many. Under mu.
 func (h *Heap) placeSpan(class int) *span {
 	bytes, half := spanBytes[class], halfBytes[class]
-	if h.spanned[class] < bytes {
+	switch {
+	case h.spanned[class] < bytes:
 		bytes = half
+	case h.spanned[class] >= busyBytes:
+		bytes = doubleBytes[class]
 	}
 	c, off := h.takeMapped(bytes, spanUnit)
+	if c == nil && bytes > spanBytes[class] {
+		bytes = spanBytes[class]
+		c, off = h.takeMapped(bytes, spanUnit)
+	}
 	if c == nil && bytes > half && h.mapped < fewBytes {
 		if c, off = h.takeMapped(half, spanUnit); c != nil {
 			bytes = half
@@ -103,6 +114,8 @@ func (h *Heap) spares(class, bytes int) **span {
 		class += bits.TrailingZeros(uint(maxSpan / bytes))
 	case bytes < spanBytes[class]:
 		class += classes + stripSizes
+	case bytes > spanBytes[class]:
+		class += 2*classes + stripSizes
 	}
 	return &h.spare[class]
 }

@@ -2,8 +2,9 @@ package heap
 
 // sharing is what a heap needs besides that is shared out. Under mu.
 type sharing struct {
-	// Lists of spans that are placed nowhere: of each class, strips of each size, half ones.
-	spare   [2*classes + stripSizes]*span
+	// Lists of spans that are placed nowhere: of each class, strips of each size, half ones,
+	// double ones.
+	spare   [3*classes + stripSizes]*span
 	spanned [kinds]int            // bytes of the spans of each class
 	wait    [classes]uint32       // blocks to place one by one before the next span of a class
 	parted  [classes - small]bool // classes that are to be cut from strips, as each shard learns under mu
