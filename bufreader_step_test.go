@@ -3,5 +3,6 @@
 package gomem
 
 // byteStep is the distance between the offsets that TestErrorAtEveryByte tries,
-// and divides the programs of TestBufReaderAgainstBufio.
+// and divides the programs of TestBufReaderAgainstBufio and the calls of
+// TestReadersShareAnAllocator.
 const byteStep = 1
