@@ -16,7 +16,7 @@ func warmUp(total time.Duration) time.Duration { return min(total/4, 500*time.Mi
 // measure runs one engine for a while between its own publishers and subscribers on
 // loopback. The error is non-nil if a subscriber did not get exactly what was
 // published or memory is left over; the figures are there unless the run could
-// not begin.
+// not begin or ctx was done before the warm-up was.
 func measure(ctx context.Context, cfg *config, length time.Duration, in *input, e engine, show *progress) (f *figures, err error) {
 	debug.FreeOSMemory() // neither engine starts with the garbage of the other
 	srv, err := listen("127.0.0.1:0", e)
@@ -52,9 +52,11 @@ func measure(ctx context.Context, cfg *config, length time.Duration, in *input, 
 	show.reset()
 	warm := warmUp(length)
 	phase(publishing, e.name(), "warming up", warm, watch, show)
-	watch.begin()
-	phase(publishing, e.name(), "measuring", length-warm, watch, show)
-	f = watch.end()
+	if ctx.Err() == nil {
+		watch.begin()
+		phase(publishing, e.name(), "measuring", length-warm, watch, show)
+		f = watch.end()
+	}
 	stop()
 	err = l.wait()
 	show.clear()

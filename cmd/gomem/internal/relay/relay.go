@@ -72,7 +72,8 @@ func newEngine(name string) func() engine {
 }
 
 // Run is the command. It returns the exit status: 0 if every byte arrived and all
-// memory came back, 1 if not, 2 for wrong flags. Canceling ctx ends it early.
+// memory came back, 1 if not, 2 for wrong flags. Canceling ctx ends it early, with 1 if
+// nothing was measured until then.
 func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	cfg, err := parse(args, stderr)
 	switch {
@@ -128,6 +129,10 @@ func (cfg *config) check(flags *flag.FlagSet, set map[string]bool) error {
 		return fmt.Errorf("-subscribers %d, want 1 to %d", cfg.subscribers, most)
 	case set["duration"] && cfg.duration < 100*time.Millisecond:
 		return fmt.Errorf("-duration %v, want at least 100ms", cfg.duration)
+	case set["input"] && cfg.input == "":
+		return errors.New("-input needs the name of a file")
+	case set["listen"] && cfg.listen == "":
+		return errors.New("-listen needs an address")
 	case cfg.engine != "both" && newEngine(cfg.engine) == nil:
 		return fmt.Errorf("-engine %q, want gomem, std or both", cfg.engine)
 	case cfg.listen == "":
@@ -159,8 +164,15 @@ func run(ctx context.Context, cfg *config, stdout, stderr io.Writer) error {
 	fmt.Fprintf(stdout, "%s (%d tags, %d bytes) at %s: %d streams, %d subscribers each, %v per engine\n",
 		in.name, len(in.cuts), len(in.tags), speed, cfg.streams, cfg.subscribers, cfg.duration)
 	all, failed := measureAll(ctx, cfg, in, show)
-	if len(all) > 0 {
+	interrupt := context.Cause(ctx)
+	switch {
+	case len(all) > 0:
 		printTable(stdout, all)
+		if interrupt != nil {
+			fmt.Fprintf(stderr, "gomem relay: %v; the figures are of the time until then\n", interrupt)
+		}
+	case failed == nil:
+		failed = interrupt
 	}
 	if failed == nil {
 		fmt.Fprintln(stdout, "every subscriber received exactly what was published; no memory is left in use")

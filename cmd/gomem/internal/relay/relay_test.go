@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -50,16 +51,39 @@ func TestRunRealtime(t *testing.T) {
 	}
 }
 
+// What was measured until the interrupt is printed; if that is nothing, the interrupt
+// is what the command says.
 func TestRunCanceled(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-	defer cancel()
-	var out, errs bytes.Buffer
-	begin := time.Now()
-	if status := Run(ctx, []string{"-duration", "1m"}, &out, &errs); status != 0 {
-		t.Errorf("status %d\n%s%s", status, &out, &errs)
-	}
-	if d := time.Since(begin); d > 20*time.Second {
-		t.Errorf("canceling took %v", d)
+	const success = "every subscriber received exactly what was published"
+	interrupt := errors.New("interrupted by test")
+	for _, c := range []struct {
+		name   string
+		after  time.Duration
+		status int
+	}{
+		{"before", 0, 1},
+		{"in the warm-up", 50 * time.Millisecond, 1},
+		{"while measuring", 1200 * time.Millisecond, 0},
+	} {
+		ctx, cancel := context.WithTimeoutCause(t.Context(), c.after, interrupt)
+		defer cancel()
+		var out, errs bytes.Buffer
+		begin := time.Now()
+		if status := Run(ctx, []string{"-duration", "1m"}, &out, &errs); status != c.status {
+			t.Errorf("%s: status %d\n%s%s", c.name, status, &out, &errs)
+		}
+		done := c.status == 0
+		for _, text := range []string{success, rows[0].label} {
+			if strings.Contains(out.String(), text) != done {
+				t.Errorf("%s: %q in the output: %v\n%s", c.name, text, !done, &out)
+			}
+		}
+		if !strings.Contains(errs.String(), "gomem relay: "+interrupt.Error()) {
+			t.Errorf("%s: %q", c.name, &errs)
+		}
+		if d := time.Since(begin); d > 20*time.Second {
+			t.Errorf("%s: canceling took %v", c.name, d)
+		}
 	}
 }
 
@@ -156,6 +180,8 @@ func TestRunBadFlags(t *testing.T) {
 		{"-engine", "fast"},
 		{"-listen", "127.0.0.1:0", "-engine", "both"},
 		{"-listen", "127.0.0.1:0", "-input", "x"},
+		{"-listen", ""},
+		{"-input", ""},
 		{"-nonsense"},
 		{"surplus"},
 	} {
