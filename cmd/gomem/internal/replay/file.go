@@ -3,11 +3,11 @@ package replay
 import (
 	"bufio"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // pageFile is a page to come. It is made beside path and takes its place when it is
@@ -21,12 +21,12 @@ type pageFile struct {
 // openPage finds out whether a file can be made beside path, or where path leads
 // to. None is left there: a second interrupt, or a pipe that nobody reads any more,
 // ends the program without a chance to remove it. Errors: what the system says, and
-// fs.ErrExist for a directory.
+// syscall.EISDIR for a directory.
 func openPage(path string) (*pageFile, error) {
 	if info, err := os.Stat(path); err == nil {
 		switch {
 		case info.IsDir():
-			return nil, fmt.Errorf("%s is a directory: %w", path, fs.ErrExist)
+			return nil, &fs.PathError{Op: "open", Path: path, Err: syscall.EISDIR}
 		case !info.Mode().IsRegular():
 			f, err := os.OpenFile(path, os.O_WRONLY, 0)
 			if err != nil {
@@ -45,8 +45,13 @@ func openPage(path string) (*pageFile, error) {
 	return &pageFile{path: path}, remove(f)
 }
 
+// createBeside makes a file with a name of its own; errors name path.
 func createBeside(path string) (*os.File, error) {
-	return os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	if system, ok := errors.AsType[*fs.PathError](err); ok {
+		system.Path = path
+	}
+	return f, err
 }
 
 func remove(f *os.File) error { return errors.Join(f.Close(), os.Remove(f.Name())) }

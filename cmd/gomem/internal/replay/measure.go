@@ -52,8 +52,8 @@ const stretch = 1 << 16
 func (al *allocator) round(ctx context.Context, t *trace.Trace) error {
 	al.next = 0
 	for start := 0; start < len(t.Ops); start += stretch {
-		if err := ctx.Err(); err != nil {
-			return err
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
 		}
 		ops := t.Ops[start:min(start+stretch, len(t.Ops))]
 		var at int
@@ -159,8 +159,8 @@ func (al *allocator) latency(ctx context.Context, t *trace.Trace) (histogram, er
 	last := time.Now()
 	for i, op := range t.Ops {
 		if i%stretch == 0 {
-			if err := ctx.Err(); err != nil {
-				return h, err
+			if ctx.Err() != nil {
+				return h, context.Cause(ctx)
 			}
 			last = time.Now()
 		}

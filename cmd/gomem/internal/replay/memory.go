@@ -129,7 +129,7 @@ func (al *allocator) watch(ctx context.Context, src *recorder, t *trace.Trace) (
 	al.next = 0
 	for i, op := range t.Ops {
 		if i%stretch == 0 && ctx.Err() != nil {
-			return m, ctx.Err()
+			return m, context.Cause(ctx)
 		}
 		if err := al.one(op); err != nil {
 			return m, &trace.OpError{Op: i, Err: err}

@@ -9,8 +9,10 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/gomem-go/gomem/cmd/gomem/internal/cli"
@@ -76,6 +78,8 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	}
 	o.files = flags.Args()
 	switch {
+	case slices.ContainsFunc(o.files, misplacedFlag):
+		return o, fmt.Errorf("flags come before the files: %s", o.files[slices.IndexFunc(o.files, misplacedFlag)])
 	case len(o.files) == 0:
 		return o, errors.New("no trace given; \"gomem replay -h\" explains")
 	case o.rounds < 1 || o.rounds > maxRounds:
@@ -86,6 +90,15 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		return o, fmt.Errorf("-only %q, which is in the name of no configuration", o.only)
 	}
 	return o, nil
+}
+
+// misplacedFlag reports that arg looks like a flag and is no file.
+func misplacedFlag(arg string) bool {
+	if !strings.HasPrefix(arg, "-") {
+		return false
+	}
+	_, err := os.Lstat(arg)
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // maxRounds bounds the list of times.
@@ -157,6 +170,9 @@ func readTrace(ctx context.Context, path string, limits trace.Limits) (*trace.Tr
 	}
 	defer f.Close()
 	t, err := trace.Decode(reader{ctx, f}, limits)
+	if system, ok := errors.AsType[*fs.PathError](err); ok {
+		return nil, system // names the file, and is not about an operation
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -170,8 +186,8 @@ type reader struct {
 }
 
 func (r reader) Read(p []byte) (int, error) {
-	if err := r.ctx.Err(); err != nil {
-		return 0, err
+	if r.ctx.Err() != nil {
+		return 0, context.Cause(r.ctx)
 	}
 	return r.r.Read(p)
 }

@@ -52,11 +52,12 @@ func round(d time.Duration) time.Duration {
 	return d
 }
 
+// bytesText prints n in the unit in which it, rounded, is less than a thousand.
 func bytesText(n int64) string {
 	switch {
-	case n >= 1e9:
+	case n >= 999_950_000:
 		return fmt.Sprintf("%.2f GB", float64(n)/1e9)
-	case n >= 1e6:
+	case n >= 999_950:
 		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
 	case n >= 1e3:
 		return fmt.Sprintf("%.1f kB", float64(n)/1e3)

@@ -149,7 +149,7 @@ func sample(ctx context.Context, samples []time.Duration, cold bool, evict []byt
 	epoch := time.Now()
 	for i := range samples {
 		if i%256 == 0 && ctx.Err() != nil {
-			return ctx.Err()
+			return context.Cause(ctx)
 		}
 		if cold {
 			for at := 0; at < len(evict); at += cacheLine {
