@@ -3,10 +3,11 @@ package relay
 import (
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/gomem-go/gomem/cmd/gomem/internal/cli"
 )
 
 // How often the progress is shown: as a line that is written over on a
@@ -30,12 +31,7 @@ type progress struct {
 }
 
 func newProgress(w io.Writer) *progress {
-	p := &progress{w: w, line: make([]byte, 0, 256)}
-	if f, ok := w.(*os.File); ok {
-		info, err := f.Stat()
-		p.terminal = err == nil && info.Mode()&os.ModeCharDevice != 0
-	}
-	return p
+	return &progress{w: w, terminal: cli.IsTerminal(w), line: make([]byte, 0, 256)}
 }
 
 // reset begins a new run, whose counters start at zero.

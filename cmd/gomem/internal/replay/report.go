@@ -3,9 +3,10 @@ package replay
 import (
 	"fmt"
 	"io"
-	"os"
 	"text/tabwriter"
 	"time"
+
+	"github.com/gomem-go/gomem/cmd/gomem/internal/cli"
 )
 
 // ratio is the peak of what was mapped over the peak of what was live.
@@ -75,12 +76,7 @@ type progress struct {
 }
 
 func newProgress(w io.Writer, total int) *progress {
-	p := &progress{w: w, total: total}
-	if f, ok := w.(*os.File); ok {
-		info, err := f.Stat()
-		p.terminal = err == nil && info.Mode()&os.ModeCharDevice != 0
-	}
-	return p
+	return &progress{w: w, total: total, terminal: cli.IsTerminal(w)}
 }
 
 func (p *progress) step(what string) {

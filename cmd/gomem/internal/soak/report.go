@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/gomem-go/gomem/cmd/gomem/internal/cli"
 )
 
 // histogram counts durations in quarters of powers of two.
@@ -37,22 +39,33 @@ func (h *histogram) quantile(q float64) time.Duration {
 	return 0
 }
 
-// watch takes samples and prints a progress line until done is closed.
+// watch takes samples until done is closed, and prints each as progress: on a terminal
+// in one line, elsewhere, those of the report, in a line each.
 func (l *load) watch(done chan struct{}, progress io.Writer) {
 	const perReport = 40
 	every := max(l.duration/perReport, 50*time.Millisecond)
 	tick := time.NewTicker(min(every, time.Second))
 	defer tick.Stop()
+	terminal, width := cli.IsTerminal(progress), 0 // of the line so far
 	for next := time.Duration(0); ; {
 		s := l.sample()
 		if s.at >= next {
 			l.samples = append(l.samples, s)
 			next += every
+			if !terminal {
+				fmt.Fprintln(progress, l.line(s))
+			}
 		}
-		fmt.Fprintf(progress, "\r%-100s\r%s", "", l.line(s))
+		if terminal {
+			line := l.line(s)
+			fmt.Fprintf(progress, "\r%-*s", width, line)
+			width = max(width, len(line))
+		}
 		select {
 		case <-done:
-			fmt.Fprintf(progress, "\r%-100s\r", "")
+			if terminal {
+				fmt.Fprintf(progress, "\r%*s\r", width, "")
+			}
 			return
 		case <-tick.C:
 		}

@@ -52,12 +52,21 @@ func TestSoak(t *testing.T) {
 			if status := Run(t.Context(), args, &out, &complaints); status != 0 {
 				t.Fatalf("gomem soak %s: status %d\n%s\n%s", strings.Join(args, " "), status, &complaints, &out)
 			}
+			checkLines(t, complaints.String())
 			for _, want := range []string{"seed 1", "operations, Verify", "wrong frees", "Malloc  p50", "RSS MiB"} {
 				if !strings.Contains(out.String(), want) {
 					t.Errorf("no %q in\n%s", want, &out)
 				}
 			}
 		})
+	}
+}
+
+// checkLines sees that progress that goes to no terminal is in lines of its own.
+func checkLines(t *testing.T, progress string) {
+	t.Helper()
+	if !strings.HasSuffix(progress, "\n") || strings.Contains(progress, "\r") || strings.Contains(progress, "  \n") {
+		t.Errorf("the progress is %q", progress)
 	}
 }
 

@@ -39,8 +39,12 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "gomem wcet: %v\n", err)
 		return 2
 	}
-	rows, err := measure(ctx, s, func(done, all int) { fmt.Fprintf(stderr, "\r%d of %d rows", done, all) })
-	fmt.Fprint(stderr, "\r                    \r")
+	line, end := "%d of %d rows\n", ""
+	if cli.IsTerminal(stderr) {
+		line, end = "\r%d of %d rows", "\r                    \r"
+	}
+	rows, err := measure(ctx, s, func(done, all int) { fmt.Fprintf(stderr, line, done, all) })
+	fmt.Fprint(stderr, end)
 	if err == nil {
 		printHead(stdout, s)
 		err = printTable(stdout, rows)

@@ -76,6 +76,9 @@ func TestRunPrintsTheTable(t *testing.T) {
 			t.Errorf("%q is printed %d times, want %d", sit.name, got, want)
 		}
 	}
+	if got, want := strings.Count(errs.String(), " rows\n"), 2*len(situations)*len(sizes); got < want || strings.Contains(errs.String(), "\r") {
+		t.Errorf("progress of %d rows, want at least %d, without a terminal: %q", got, want, &errs)
+	}
 	out.Reset()
 	if status := Run(t.Context(), []string{"-samples=5", "-evict=0", "-pool=1", "-histogram=false"}, &out, &errs); status != 0 {
 		t.Fatalf("status %d: %s", status, errs.String())
