@@ -3,9 +3,42 @@ package replay
 import (
 	"bytes"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/gomem-go/gomem/internal/trace"
 )
+
+// Each figure stands in its column.
+func TestTableOfFigures(t *testing.T) {
+	r := result{
+		Name:  "prog.trace",
+		Trace: &trace.Trace{Recorded: 9, Sizes: []uint32{100, 300}, TotalBytes: 400, PeakBytes: 4000, PeakBlocks: 7},
+		Outcomes: []outcome{
+			{Config: "one", NsPerOp: 12.34, P99: 56, Worst: 78, AllocsPerOp: 0.25, Memory: memory{PeakBacking: 6000, Fragmentation: 0.125}},
+			{Config: "two", NsPerOp: 1, P99: 2, Worst: 12_345_678, Memory: memory{PeakBacking: 2_000_000, Fragmentation: -1}},
+		},
+	}
+	var out bytes.Buffer
+	if err := printTable(&out, r); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for line := range strings.Lines(out.String()) {
+		got = append(got, strings.Join(strings.Fields(line), " "))
+	}
+	want := []string{
+		"prog.trace: 9 operations recorded, 2 blocks, mean 200 B, peak live 4.0 kB in 7 blocks",
+		"configuration ns/op p99 worst peak backing / peak live fragmentation Go allocs/op",
+		"one 12.3 56ns 78ns 6.0 kB 1.50 12.5% 0.2500",
+		"two 1.0 2ns 12.35ms 2.0 MB 500.00 - 0.0000",
+		"",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("printed %q, want %q", got, want)
+	}
+}
 
 // A value that rounds to a thousand of a unit is one of the next.
 func TestBytesText(t *testing.T) {
