@@ -23,12 +23,15 @@ func (h *Heap) freeForeign(sp *span, b []byte) bool {
 		leave(s)
 		return h.freeSlow(sp, b)
 	}
-	off := uintptr(unsafe.Pointer(unsafe.SliceData(b))) - uintptr(sp.base)
+	base := sp.base
+	off := uintptr(unsafe.Pointer(unsafe.SliceData(b))) - uintptr(base)
 	i, within := sp.slot(off)
-	if within != 0 || off >= uintptr(sp.limit) || uint(len(b)-1) >= maxSlot || !s.queue(sp, uint32(i), sp.whole()|uint32(len(b))) {
+	if within != 0 || off >= uintptr(sp.limit) || uint(len(b)-1) >= maxSlot ||
+		!sp.mark(uint32(i), sp.whole()|uint32(len(b)), stateQueue, base) {
 		leave(s)
 		return h.freeSlow(sp, b)
 	}
+	s.post(sp, uint32(i))
 	s.freed += uint64(len(b))
 	if atomic.LoadUint32(&sp.notified) == 0 {
 		keep(s)
@@ -92,7 +95,7 @@ func (h *Heap) freeOther(sp *span, b []byte) bool {
 				sp.uncut(uint32(i))
 			}
 		case n == size-within:
-			if done = sp.trim(uint32(i), r, uint32(within), true); done {
+			if done = sp.trim(uint32(i), r, r&stateMask|uint32(within), true); done {
 				s.noteTrim(uint32(size), uint32(i) == sp.last)
 			}
 		}
@@ -122,13 +125,14 @@ func (h *Heap) freeSlow(sp *span, b []byte) bool {
 			h.awaitShards()
 			continue
 		}
-		from := addr - uintptr(sp.base)
+		base := sp.base
+		from := addr - uintptr(base)
 		if from >= uintptr(sp.bytes()) {
 			unpin(s)
 			continue
 		}
 		off, n, local := uint32(from), uint32(min(len(b), 1<<30)), owner == s
-		end := s.free(sp, off, n, local)
+		end := s.free(sp, base, off, n, local)
 		switch end {
 		case freedPart:
 			unpin(s)
@@ -213,13 +217,13 @@ const (
 	freeRefused                // it is not all in use
 )
 
-// free frees n bytes at off of sp, which s owns if local is set, and counts
-// them.
-func (s *shard) free(sp *span, off, n uint32, local bool) freeEnd {
+// free frees n bytes at off of sp, which began at base and which s owns if local is set,
+// and counts them.
+func (s *shard) free(sp *span, base unsafe.Pointer, off, n uint32, local bool) freeEnd {
 	i, within, r := sp.block(off, local)
 	state, size := r&stateMask, lengthOf(r)
 	switch {
-	case state == stateBusy, isGone(r):
+	case state == stateBusy, isGone(r), state == stateQueue && !sp.posted(i):
 		return freeAgain
 	case state != sp.whole() && state != stateParts, n == 0, within >= size, n > size-within:
 		return freeRefused
@@ -227,14 +231,20 @@ func (s *shard) free(sp *span, off, n uint32, local bool) freeEnd {
 		return freeMelts
 
 	case state == stateParts, within+n < size:
-		end := s.freePart(sp, i, r, within, n, local)
+		end := s.freePart(sp, base, i, r, within, n, local)
 		if end != freedOwn {
 			return end
 		}
 		r = r&^stateMask | stateBusy
 
 	case within > 0: // the tail: from now on the block is that much shorter
-		if !sp.trim(i, r, within, local) {
+		from := r
+		if !local {
+			if from = r&^stateMask | stateBusy; !sp.mark(i, r, from, base) {
+				return freeAgain
+			}
+		}
+		if !sp.trim(i, from, r&stateMask|within, local) {
 			return freeAgain
 		}
 		s.freed += uint64(n)
@@ -245,7 +255,9 @@ func (s *shard) free(sp *span, off, n uint32, local bool) freeEnd {
 	if local {
 		sp.free(i)
 		end = freedOwn
-	} else if !s.queue(sp, i, r) {
+	} else if sp.mark(i, r, stateQueue, base) {
+		s.post(sp, i)
+	} else {
 		return freeAgain
 	}
 	s.freed += uint64(n)

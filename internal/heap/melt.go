@@ -77,21 +77,24 @@ func (h *Heap) freeze(owner *shard, sp *span) {
 	owner.unlink(sp)
 	for i := range sp.recs[:sp.carved] {
 		// Others may free it, or parts of it, until it is gone.
-		for !makeGone(&sp.recs[i]) {
+		for !sp.makeGone(uint32(i)) {
 		}
 	}
 	h.removeSpan(sp)
 }
 
-// makeGone changes the record of a live block to gone; false if another
+// makeGone changes the record of slot i to gone if a block lives there; false if another
 // goroutine is changing it.
-func makeGone(rec *uint32) bool {
+func (sp *span) makeGone(i uint32) bool {
+	rec := &sp.recs[i]
 	r := atomic.LoadUint32(rec)
 	switch r & stateMask {
 	case stateLive, stateCut:
 		return atomic.CompareAndSwapUint32(rec, r, stateGone|r&^stateMask)
 	case stateParts:
 		return atomic.CompareAndSwapUint32(rec, r, stateGoneParts|r&^stateMask)
+	case stateQueue:
+		return sp.posted(i)
 	}
 	return r&stateMask != stateBusy
 }

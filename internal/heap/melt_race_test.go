@@ -93,11 +93,14 @@ func (a *helper) busy() bool {
 // TestMeltOrFree: a block that another P frees at the moment in which it is to be gone
 // is one or the other.
 func TestMeltOrFree(t *testing.T) {
-	recs := make([]uint32, 1<<12)
+	recs, bits := make([]uint32, 1<<12), make([]uint32, 1<<12/32)
+	sp := &span{recs: recs, bits: bits}
 	for more := rounds(4000); more(); {
 		for i := range recs {
 			recs[i] = stateLive | 100
 		}
+		clear(bits)
+		s := newShard()
 		var freed, kept int
 		var ready, begun atomic.Bool
 		var group sync.WaitGroup
@@ -107,7 +110,8 @@ func TestMeltOrFree(t *testing.T) {
 				runtime.Gosched()
 			}
 			for i := range recs {
-				if atomic.CompareAndSwapUint32(&recs[i], stateLive|100, stateQueue|100) {
+				if sp.mark(uint32(i), stateLive|100, stateQueue, nil) {
+					s.post(sp, uint32(i))
 					freed++
 				}
 			}
@@ -117,12 +121,12 @@ func TestMeltOrFree(t *testing.T) {
 		}
 		begun.Store(true)
 		for i := range recs {
-			for !makeGone(&recs[i]) {
+			for !sp.makeGone(uint32(i)) {
 			}
 		}
 		group.Wait()
 		for _, r := range recs {
-			if r == stateQueue|100 {
+			if r == stateQueue {
 				kept++
 			}
 		}

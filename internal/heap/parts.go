@@ -5,6 +5,7 @@ import (
 	"iter"
 	"math/bits"
 	"sync/atomic"
+	"unsafe"
 )
 
 // A slot of up to maxSmall bytes and a block of a strip may be freed in parts, in
@@ -60,12 +61,12 @@ func (h *Heap) wantParts(sp *span) {
 // freePart frees n bytes, within bytes into block i, whose record is r, and counts
 // them. If nothing is left of the block it returns freedOwn, and the record stays
 // busy until the caller frees the block.
-func (s *shard) freePart(sp *span, i, r, within, n uint32, local bool) freeEnd {
+func (s *shard) freePart(sp *span, base unsafe.Pointer, i, r, within, n uint32, local bool) freeEnd {
 	p, busy := sp.parts.Load(), r&^stateMask|stateBusy
 	if p == nil {
 		return freeParts
 	}
-	if !atomic.CompareAndSwapUint32(&sp.recs[i], r, busy) {
+	if !sp.mark(i, r, busy, base) {
 		return freeAgain
 	}
 	if r&stateMask != stateParts {

@@ -131,7 +131,7 @@ func prepareSections() {
 		// What has to be inlined, where those that call it are not named.
 		if inlined((*Heap).Malloc, "pOf", "(*hints).of", "(*shardSet).at", "(*span).take") &&
 			inlined((*Heap).Free, "(*guesses).of", "Load", "pOf", "(*hints).of", "(*shardSet).at", "(*span).slot", "(*span).give") &&
-			inlined((*Heap).freeForeign, "Load", "pOf", "(*hints).of", "(*shardSet).at", "(*span).slot", "(*span).whole", "(*shard).queue") &&
+			inlined((*Heap).freeForeign, "Load", "pOf", "(*hints).of", "(*shardSet).at", "(*span).slot", "(*span).whole", "(*span).mark", "(*shard).post") &&
 			inlined((*Heap).freeOther, "Load", "pOf", "(*hints).of", "(*shardSet).at", "(*span).slot", "(*span).begun", "lengthOf",
 				"(*parts).bit", "anySet", "setAll", "(*span).uncut", "(*span).trim", "(*shard).noteTrim", "(*shard).cutsOf") &&
 			inlined((*Heap).Borrow, "pOf", "(*hints).of", "(*shardSet).at") &&

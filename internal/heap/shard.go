@@ -315,21 +315,18 @@ func (s *shard) announce(sp *span) {
 	}
 }
 
-// queue frees slot i in a span of another shard, for its owner to take in; false
-// if the record is not r. s counts the races.
-func (s *shard) queue(sp *span, i, r uint32) bool {
-	if !atomic.CompareAndSwapUint32(&sp.recs[i], r, stateQueue) {
-		return false
-	}
+// post has the owner of sp take in slot i, which the caller marked as queued. s counts
+// the races.
+func (s *shard) post(sp *span, i uint32) {
 	word, bit := &sp.bits[i/32], uint32(1)<<(i%32)
 	// Not atomic.OrUint32, which is a call on most processors.
 	for old := atomic.LoadUint32(word); ; old = atomic.LoadUint32(word) {
 		if old&bit != 0 {
 			s.raced++ // somebody queued it, and the owner freed it, at once
-			return true
+			return
 		}
 		if atomic.CompareAndSwapUint32(word, old, old|bit) {
-			return true
+			return
 		}
 	}
 }

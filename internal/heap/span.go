@@ -11,11 +11,12 @@ import (
 //
 //	free    next free slot of the span, or noSlot
 //	live    requested bytes: what a whole free must name
-//	queued  freed by a goroutine on another P; the owner has not seen it yet
+//	queued  freed by a goroutine on another P; the owner has not seen it yet. Without a
+//	        bit for the owner it may be taken back: see mark
 //	gone    a block of the chunk now, of so many bytes: the span was melted
 //	cut     live in a strip: requested bytes
 //	parts   some of its bytes are freed: span.parts has which, the record how many are not
-//	busy    as parts or before: somebody frees a part at this moment
+//	busy    as parts or before: somebody frees a part or a tail at this moment
 //
 // The owner reads the records of its spans plainly, and stores plainly those of
 // whole blocks that it takes or frees. Every other change, including an owner's
@@ -153,14 +154,34 @@ func (sp *span) block(off uint32, local bool) (i, within, r uint32) {
 	return i, off - i*sp.size, atomic.LoadUint32(&sp.recs[i])
 }
 
-// trim shortens block i, whose record is r, to n bytes; false if another
+// mark changes the record of slot i from r to queued or busy; false if another goroutine
+// was quicker. base is where the caller saw the span before it chose the slot. If that is
+// of no block any more, as the second free of one, the span may serve elsewhere
+// meanwhile: then the block is another, and nobody else changes its record until it is
+// as it was.
+func (sp *span) mark(i, r, to uint32, base unsafe.Pointer) bool {
+	if !atomic.CompareAndSwapUint32(&sp.recs[i], r, to) {
+		return false
+	}
+	if sp.base == base { // and stays so, as the span holds a block
+		return true
+	}
+	atomic.CompareAndSwapUint32(&sp.recs[i], to, r) // unless the owner just freed it
+	return false
+}
+
+// posted says whether the owner of the span will hear of slot i, which is queued.
+// If not, whoever marked it is about to tell, or to take that back.
+func (sp *span) posted(i uint32) bool { return atomic.LoadUint32(&sp.bits[i/32])>>(i%32)&1 != 0 }
+
+// trim changes the record of block i, which it shortens, from r to to; false if another
 // goroutine was quicker.
-func (sp *span) trim(i, r, n uint32, local bool) bool {
-	if !atomic.CompareAndSwapUint32(&sp.recs[i], r, r&stateMask|n) {
+func (sp *span) trim(i, r, to uint32, local bool) bool {
+	if !atomic.CompareAndSwapUint32(&sp.recs[i], r, to) {
 		return false
 	}
 	if local && i == sp.last && sp.class == stripClass {
-		sp.carved = i + granules(n)
+		sp.carved = i + granules(to&^stateMask)
 	}
 	return true
 }

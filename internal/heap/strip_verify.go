@@ -15,7 +15,7 @@ func (sp *span) verifyStrip() error {
 		}
 		switch r & stateMask {
 		case stateQueue:
-			if atomic.LoadUint32(&sp.bits[i/32])>>(i%32)&1 == 0 || atomic.LoadUint32(&sp.notified) == 0 {
+			if !sp.posted(i) || atomic.LoadUint32(&sp.notified) == 0 {
 				return fmt.Errorf("block %d is queued, but nobody will know", i)
 			}
 		case stateCut, stateParts, stateBusy:

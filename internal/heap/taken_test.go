@@ -17,6 +17,15 @@ func needPins(t *testing.T) {
 	}
 }
 
+// queue frees slot i, whose record is r, for the owner to take in.
+func (s *shard) queue(sp *span, i, r uint32) bool {
+	if !sp.mark(i, r, stateQueue, sp.base) {
+		return false
+	}
+	s.post(sp, i)
+	return true
+}
+
 // freeElsewhere frees b, a whole block in a span, as another P does.
 func freeElsewhere(t *testing.T, h *Heap, other *shard, b []byte) {
 	t.Helper()

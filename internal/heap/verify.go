@@ -220,13 +220,12 @@ func (sp *span) verify() error {
 		return fmt.Errorf("%d used and %d free of %d carved slots", sp.used, n, sp.carved)
 	}
 	for i, r := range sp.recs[:sp.carved] {
-		queued := atomic.LoadUint32(&sp.bits[i/32])>>(i%32)&1 == 1
 		switch {
 		case free[i]:
 		case r&stateMask == stateFree:
 			return fmt.Errorf("slot %d is free and not on the list", i)
 		case r&stateMask == stateQueue:
-			if !queued || atomic.LoadUint32(&sp.notified) == 0 {
+			if !sp.posted(uint32(i)) || atomic.LoadUint32(&sp.notified) == 0 {
 				return fmt.Errorf("slot %d is queued, but nobody will know", i)
 			}
 		case lengthOf(r) == 0 || granules(lengthOf(r)) > granules(sp.size):
