@@ -114,7 +114,8 @@ func WithPooledChunks(on bool) Option { return func(c *settings) { c.pooled = on
 
 // WithMaxBytes bounds the bytes that the allocator maps. The bound is never
 // exceeded, not even by a byte: a Malloc that would need more fails with
-// ErrLimit. n <= 0 means no bound.
+// ErrLimit. n <= 0 means no bound but [math.MaxInt], past which a Malloc fails with
+// ErrOutOfMemory: a 32-bit system may have more than those 2 GiB.
 func WithMaxBytes(n int) Option { return func(c *settings) { c.MaxBytes = max(n, 0) } }
 
 // WithMisuse makes the allocator call f with each refused free, after its lock

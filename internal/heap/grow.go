@@ -93,7 +93,7 @@ func (h *Heap) grow(n, align int) error {
 	switch {
 	case n < ownChunk:
 		size = max(size, h.nextChunk())
-	case h.mapped/2 > h.high+n && n < math.MaxInt/4:
+	case h.mapped/2-h.high > n && n < math.MaxInt/4:
 		// Blocks of this size are cut short: each would leave a chunk of its own that
 		// has no room for the next one.
 		size += n
@@ -104,7 +104,12 @@ func (h *Heap) grow(n, align int) error {
 		}
 	}
 	if room := h.room(); size > room {
-		if size = room &^ (chunkUnit - 1); size < least {
+		size = room &^ (chunkUnit - 1)
+		switch {
+		case size >= least:
+		case h.cfg.MaxBytes <= 0:
+			return fmt.Errorf("%w: %d bytes mapped, %d more cannot be counted", ErrOutOfMemory, h.mapped, least)
+		default:
 			return fmt.Errorf("%w: %d bytes mapped, %d more needed, limit %d", ErrLimit, h.mapped, least, h.cfg.MaxBytes)
 		}
 	}
@@ -128,12 +133,14 @@ func (h *Heap) grow(n, align int) error {
 // notePeak updates peak after a change of mapped or guards. Under mu.
 func (h *Heap) notePeak() { h.peak = max(h.peak, h.mapped+h.guards) }
 
-// room is how many more bytes may be mapped. Under mu.
+// room is how many more bytes may be mapped; without a bound, as many as an int can
+// count, which on a 32-bit system are fewer than there are. Under mu.
 func (h *Heap) room() int {
-	if h.cfg.MaxBytes <= 0 {
-		return math.MaxInt
+	most := h.cfg.MaxBytes
+	if most <= 0 {
+		most = math.MaxInt
 	}
-	return h.cfg.MaxBytes - h.mapped - h.guards - h.leave - h.coming
+	return most - h.mapped - h.guards - h.leave - h.coming
 }
 
 // mapFor makes the source map size bytes. It releases mu meanwhile, since the

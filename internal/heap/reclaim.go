@@ -225,7 +225,7 @@ func (h *Heap) dropEmpty(most int, one bool) (dropped int) {
 func (h *Heap) crowded(n int) bool {
 	total, freed := h.totals()
 	h.high = max(h.high, int(total-freed))
-	return h.mapped+n > h.high+h.high/5
+	return h.mapped-h.high > h.high/5-n
 }
 
 // dropFor removes empty chunks of n bytes in all, to make place for one of that
