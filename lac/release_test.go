@@ -223,6 +223,32 @@ func TestSentHome(t *testing.T) {
 	}
 }
 
+// Arenas that come home where there is no room for them wait until there is.
+func TestArenasThatCameHomeWait(t *testing.T) {
+	p := quietPool(t)
+	s := &shard{slab: noHandles, last: &noHandles[0]}
+	const more = 3
+	seen := map[*core]bool{}
+	for range shardCores + more {
+		h, c := &Allocator{pool: p, next: &noHandles[0]}, p.newCore()
+		s.turn(h, c)
+		p.start(h, c)
+		h.sendHome(c)
+	}
+	for _, want := range []int{shardCores, more, 0} {
+		s.drain()
+		if s.idle != want {
+			t.Errorf("%d arenas came home, want %d", s.idle, want)
+		}
+		for ; s.idle > 0; s.idle-- {
+			seen[s.cores[s.idle-1]] = true
+		}
+	}
+	if len(seen) != shardCores+more {
+		t.Errorf("%d arenas came home in all", len(seen))
+	}
+}
+
 // An arena that was released away from home is lent there again.
 func TestArenaThatCameHomeIsLent(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))

@@ -4,14 +4,31 @@ package lac
 
 import "testing"
 
+// A release of an arena whose shard was replaced is the pool's to count at once: one
+// that had begun before has until the shard is counted for the last time to end.
+func TestReleaseAfterTheShardWent(t *testing.T) {
+	p := quietPool(t)
+	fillSeats(p)
+	x := p.Get()
+	if x.lone != lone {
+		t.Fatal("not from a shard")
+	}
+	clear(p.seats.places[:])
+	p.mu.Lock()
+	p.renewShards()
+	p.mu.Unlock()
+	x.Release()
+	if n := p.oldReleases.Load(); n != 1 {
+		t.Errorf("the pool counted %d releases", n)
+	}
+}
+
 // A Get that lends an arena of a shard just while that is replaced does not keep its
 // release from being counted.
 func TestLentWhileTheShardGoes(t *testing.T) {
 	p := quietPool(t)
 	p.watched = true // by nobody, so that the only collections are those below
-	for i := range p.seats.places {
-		p.seats.places[i] = new(seat) // somebody else's
-	}
+	fillSeats(p)
 	p.Get().Release()
 	x := p.Get()
 	clear(p.seats.places[:])
