@@ -204,7 +204,7 @@ func (s *shard) handle(epoch uint32) *Allocator {
 // reap makes the core that a released handle kept idle, or the collector's if too
 // many are. The caller is pinned at s.
 func (s *shard) reap(h *Allocator) {
-	if atomic.LoadInt32(&h.refs) != 0 || h.core == nil || !h.core.plain {
+	if atomic.LoadInt32(&h.refs) != 0 || h.core == nil {
 		return
 	}
 	c := h.core

@@ -51,9 +51,6 @@ func (c *core) inspect() *walker {
 			}
 			w.path = append(w.path[:0], name)
 			w.walk(unsafe.Add(o.p, uintptr(i)*o.typ.Size()), o.typ)
-			if len(w.findings) >= maxFindings {
-				return w
-			}
 		}
 	}
 	return w
@@ -129,11 +126,7 @@ func (w *walker) walk(p unsafe.Pointer, t reflect.Type) {
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Map, reflect.Chan, reflect.UnsafePointer:
 		w.pointer(word(0))
-	case reflect.Func:
-		if exactHeap {
-			w.pointer(word(0))
-		}
-	case reflect.String: // an empty one has a pointer as well
+	case reflect.Func, reflect.String: // an empty string has a pointer as well
 		if exactHeap {
 			w.pointer(word(0))
 		}
@@ -142,7 +135,7 @@ func (w *walker) walk(p unsafe.Pointer, t reflect.Type) {
 			w.pointer(word(0))
 		}
 	case reflect.Interface:
-		if word(0) != 0 && exactHeap {
+		if exactHeap { // a nil one has a nil value
 			w.pointer(word(1))
 		}
 	case reflect.Struct:
