@@ -174,12 +174,11 @@ func (p *AllocatorPool) lend(s *shard, mark *[0]byte) *Allocator {
 	if c == nil {
 		c = p.findCore()
 	}
-	h := p.seats.sit(p, c, mark)
-	if h == nil {
-		h = p.take(c)
+	if h := p.seats.sit(p, c, mark); h != nil {
+		p.start(h, c)
+		return h
 	}
-	p.start(h, c)
-	return h
+	return p.take(c)
 }
 
 // handle returns a free handle of the slab, or nil if the shard needs a new slab:
@@ -217,7 +216,9 @@ func (s *shard) reap(h *Allocator) {
 	}
 }
 
-// take returns a handle of the shard for an arena on c. The caller owns the core.
+// take lends an arena on c, which the caller owns, by a handle of the shard. Should debug
+// mode have been switched on since c was made, it is on another core: whoever finds the
+// shards made by then sees debug mode, too.
 func (p *AllocatorPool) take(c *core) *Allocator {
 	var spare *[slabLen]Allocator
 	for {
@@ -229,14 +230,22 @@ func (p *AllocatorPool) take(c *core) *Allocator {
 			}
 			s.slab, s.born = spare, p.epoch.Load()
 		}
+		if c.debug == nil && p.debugOn.Load() {
+			unpin(s)
+			c, spare = p.newCore(), nil
+			continue
+		}
 		if c.debug != nil {
 			s.gets++
 			unpin(s)
-			return &Allocator{pool: p, refs: 1}
+			h := &Allocator{pool: p, refs: 1}
+			p.start(h, c)
+			return h
 		}
 		if h := s.handle(p.epoch.Load()); h != nil {
 			s.turn(h, c)
 			unpin(s)
+			p.start(h, c)
 			return h
 		}
 		unpin(s)

@@ -222,10 +222,11 @@ func (p *AllocatorPool) findCore() *core {
 
 // retire makes an empty core idle. The caller owns it alone.
 func (p *AllocatorPool) retire(c *core) {
-	if p.debugOn.Load() {
+	s := p.pinned()
+	if p.debugOn.Load() { // as it is wherever shards are found that were made for it
+		unpin(s)
 		return
 	}
-	s := p.pinned()
 	if s.idle < len(s.cores) {
 		c.home, s.cores[s.idle] = s, c
 		s.idle++
@@ -235,6 +236,9 @@ func (p *AllocatorPool) retire(c *core) {
 	unpin(s)
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.debugOn.Load() {
+		return
+	}
 	if len(p.idle) < p.idleCap {
 		p.idle = append(p.idle, c)
 		return

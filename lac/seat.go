@@ -89,7 +89,12 @@ func (t *seats) sit(p *AllocatorPool, c *core, mark *[0]byte) *Allocator {
 	}
 	// The stack may have moved until here; nothing below calls or moves it.
 	s.block = uintptr(unsafe.Pointer(mark)) >> stackBlockShift
-	if !atomic.CompareAndSwapPointer(shared(t.place(s.block)), nil, unsafe.Pointer(s)) {
+	place := shared(t.place(s.block))
+	if !atomic.CompareAndSwapPointer(place, nil, unsafe.Pointer(s)) {
+		return nil
+	}
+	// If debug mode was switched on meanwhile, the places may have been freed before.
+	if p.debugOn.Load() && atomic.CompareAndSwapPointer(place, unsafe.Pointer(s), nil) {
 		return nil
 	}
 	return h
