@@ -62,12 +62,17 @@ func (s *rawSource) tryRead(fd uintptr) bool {
 	}
 	if s.err == syscall.EAGAIN {
 		s.n = 0
-		if b.w == 0 || !b.HoldViews { // else its views keep it anyway
-			b.giveUpFront()
-		}
+		b.giveUpIdle()
 		return false
 	}
 	return true
+}
+
+// giveUpIdle lets go of the front, if there is one and no views hold it anyway.
+func (b *BufReader) giveUpIdle() {
+	if b.front != nil && (b.w == 0 || !b.HoldViews) {
+		b.giveUpFront()
+	}
 }
 
 // fillIdle is fillTail for a reader without unread bytes over a socket.
@@ -77,7 +82,8 @@ func (b *BufReader) fillIdle() error {
 	err := s.sys.Read(s.try)
 	s.rd = nil
 	switch {
-	case err != nil: // deadline, or closed
+	case err != nil: // deadline, or closed; maybe before it came to a try
+		b.giveUpIdle()
 		if op, ok := err.(*net.OpError); ok {
 			op.Op = "read"
 		}

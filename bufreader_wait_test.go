@@ -33,20 +33,22 @@ func TestWaitOnSocketHoldsNoBlock(t *testing.T) {
 				return func() { expectError(t, s.Release(), nil) }
 			},
 		} {
-			b := newTestReader(t, server, 1000)
-			if before != "nothing" {
-				_, err := client.Write(noise(100))
-				expectError(t, err, nil)
+			for _, left := range []time.Duration{time.Millisecond, -time.Second} { // of the time for the read
+				b := newTestReader(t, server, 1000)
+				if before != "nothing" {
+					_, err := client.Write(noise(100))
+					expectError(t, err, nil)
+				}
+				done := begin(b)
+				_ = server.SetReadDeadline(time.Now().Add(left))
+				expectError(t, read(b), os.ErrDeadlineExceeded)
+				done()
+				if n := taken(b); n != 0 {
+					t.Errorf("%s after %s, with %v left: %d bytes were taken during the wait", name, before, left, n)
+				}
+				_ = server.SetReadDeadline(time.Time{})
+				b.Recycle()
 			}
-			done := begin(b)
-			_ = server.SetReadDeadline(time.Now().Add(time.Millisecond))
-			expectError(t, read(b), os.ErrDeadlineExceeded)
-			done()
-			if n := taken(b); n != 0 {
-				t.Errorf("%s after %s: %d bytes were taken during the wait", name, before, n)
-			}
-			_ = server.SetReadDeadline(time.Time{})
-			b.Recycle()
 		}
 	}
 }
