@@ -123,8 +123,9 @@ func (h *Heap) room0() int { return h.chunks[0].place.Fits() }
 // twice as large, and whole ones again where there is no room for those.
 func TestSpansOfManyAreDouble(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // one shard
-	for _, n := range []int{16, 1000, maxSmall, maxSmall + 1} {
-		h := newHeap(4 << 20)
+	whole := 0                                      // that came last
+	for i, n := range []int{16, 1000, maxSmall, 16, 1000, maxSmall, 16, maxSmall + 1} {
+		h := newHeap(4<<20 + i*spanUnit) // so that at the end there is room for any number of units
 		c := class(n)
 		for range 1023 + firstWait(c) {
 			mustFree(t, h, mustMalloc(t, h, n))
@@ -147,11 +148,16 @@ func TestSpansOfManyAreDouble(t *testing.T) {
 			}
 		} else if len(taken) > 3 || taken[2*spanBytes[c]] < 10 || taken[spanBytes[c]] > 1 || taken[halfBytes[c]] > 1 {
 			t.Errorf("%d bytes: spans of %v", n, taken)
+		} else {
+			whole += taken[spanBytes[c]]
 		}
 		mustVerify(t, h)
 		if err := h.Reset(); err != nil {
 			t.Error(err)
 		}
 		mustVerify(t, h)
+	}
+	if whole == 0 {
+		t.Error("no whole span where there was no room for a double one")
 	}
 }
