@@ -123,41 +123,38 @@ func (h *Heap) room0() int { return h.chunks[0].place.Fits() }
 // twice as large, and whole ones again where there is no room for those.
 func TestSpansOfManyAreDouble(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // one shard
-	whole := 0                                      // that came last
-	for i, n := range []int{16, 1000, maxSmall, 16, 1000, maxSmall, 16, maxSmall + 1} {
-		h := newHeap(4<<20 + i*spanUnit) // so that at the end there is room for any number of units
-		c := class(n)
-		for range 1023 + firstWait(c) {
-			mustFree(t, h, mustMalloc(t, h, n))
-		}
-		taken := map[int]int{} // number of spans of each size, while the heap had one chunk
-		for had := 0; h.Stats().Chunks == 1; {
-			mustMalloc(t, h, n)
-			got := h.bytesOfSpans()
-			if got == had {
-				continue
+	for _, n := range []int{64, 1000, maxSmall, maxSmall + 1} {
+		c, last := class(n), 0 // whole spans where there was no room for a double one
+		for more := range 4 {  // units: the room behind the double spans varies
+			h := newHeap(4<<20 + more*spanUnit)
+			for range 1023 + firstWait(c) {
+				mustFree(t, h, mustMalloc(t, h, n))
 			}
-			if had >= busyBytes && h.Stats().Chunks == 1 {
-				taken[got-had]++
+			taken := map[int]int{} // number of spans of each size, while the heap had one chunk
+			for had := 0; h.Stats().Chunks == 1; {
+				mustMalloc(t, h, n)
+				got := h.bytesOfSpans()
+				if got != had && had >= busyBytes && h.Stats().Chunks == 1 {
+					taken[got-had]++
+				}
+				had = got
 			}
-			had = got
-		}
-		if n > maxSmall {
-			if len(taken) != 1 || taken[spanBytes[c]] == 0 {
+			if n > maxSmall {
+				if len(taken) != 1 || taken[spanBytes[c]] == 0 {
+					t.Errorf("%d bytes: spans of %v", n, taken)
+				}
+			} else if len(taken) > 3 || taken[2*spanBytes[c]] < 10 || taken[spanBytes[c]] > 1 || taken[halfBytes[c]] > 1 {
 				t.Errorf("%d bytes: spans of %v", n, taken)
 			}
-		} else if len(taken) > 3 || taken[2*spanBytes[c]] < 10 || taken[spanBytes[c]] > 1 || taken[halfBytes[c]] > 1 {
-			t.Errorf("%d bytes: spans of %v", n, taken)
-		} else {
-			whole += taken[spanBytes[c]]
+			last += taken[spanBytes[c]]
+			mustVerify(t, h)
+			if err := h.Reset(); err != nil {
+				t.Error(err)
+			}
+			mustVerify(t, h)
 		}
-		mustVerify(t, h)
-		if err := h.Reset(); err != nil {
-			t.Error(err)
+		if last == 0 {
+			t.Errorf("%d bytes: no whole span at the end of the room", n)
 		}
-		mustVerify(t, h)
-	}
-	if whole == 0 {
-		t.Error("no whole span where there was no room for a double one")
 	}
 }
