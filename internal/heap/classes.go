@@ -4,8 +4,8 @@ package heap
 // slotSize[classOf[(n+15)/16]] bytes. Steps of 16 up to 256, 32 up to 512 and
 // 64 up to 2048 keep the rounding below 16 bytes or an eighth of the request.
 // Above, the sizes are those of which 15 to 8 fill a span, and the spans double
-// with the sizes; above 32 KiB, 7 to 4. Spans of half that have 8 slots or more
-// serve where there is little of a class, or little room, and spans of twice that
+// with the sizes; above 32 KiB, 7 to 4. Spans of half the size, if they have 8 slots,
+// serve where there is little of a class, or little room, and spans of twice the size
 // where there is much of a class of small requests.
 //
 // Every fourth class of small requests is a host. The three below it are its guests:

@@ -293,6 +293,34 @@ func TestTrimmedLargeBlocks(t *testing.T) {
 	}
 }
 
+// trimming trims h and returns when g, its source, is unmapping; goOn lets that end.
+func trimming(h *Heap, g *gated) (goOn func()) {
+	unmapping, ended := make(chan bool, 1), make(chan bool)
+	g.leave = func() {
+		unmapping <- true
+		<-ended
+	}
+	go func() { _ = h.Trim() }()
+	<-unmapping
+	return func() {
+		g.leave = nil
+		close(ended)
+	}
+}
+
+// awaited returns what comes through result, but not before goOn.
+func awaited(t *testing.T, result <-chan error, goOn func()) error {
+	t.Helper()
+	synctest.Wait()
+	select {
+	case err := <-result:
+		t.Fatalf("did not wait: %v", err)
+	default:
+	}
+	goOn()
+	return <-result
+}
+
 // TestGrowthAwaitsUnmapping: a block that has room within the limit once what is being
 // unmapped has gone waits for that.
 func TestGrowthAwaitsUnmapping(t *testing.T) { synctest.Test(t, growthAwaitsUnmapping) }
@@ -302,28 +330,14 @@ func growthAwaitsUnmapping(t *testing.T) {
 	g := &gated{}
 	h := gatedHeap(g, limit)
 	mustFree(t, h, mustMalloc(t, h, n))
-	unmapping, goOn := make(chan bool, 1), make(chan bool)
-	g.leave = func() {
-		unmapping <- true
-		<-goOn
-	}
-	go func() { _ = h.Trim() }()
-	<-unmapping
+	goOn := trimming(h, g)
 	served := make(chan error)
 	go func() {
 		b, err := h.TryMalloc(n)
 		h.Free(b)
 		served <- err
 	}()
-	synctest.Wait()
-	select {
-	case err := <-served:
-		t.Fatalf("did not wait: %v", err)
-	default:
-	}
-	g.leave = nil
-	close(goOn)
-	if err := <-served; err != nil {
+	if err := awaited(t, served, goOn); err != nil {
 		t.Error(err)
 	}
 	mustVerify(t, h)
@@ -337,24 +351,10 @@ func closeAwaitsUnmapping(t *testing.T) {
 	g := &gated{}
 	h := gatedHeap(g, 0)
 	mustFree(t, h, mustMalloc(t, h, 6<<20))
-	unmapping, goOn := make(chan bool, 1), make(chan bool)
-	g.leave = func() {
-		unmapping <- true
-		<-goOn
-	}
-	go func() { _ = h.Trim() }()
-	<-unmapping
+	goOn := trimming(h, g)
 	closed := make(chan error)
 	go func() { closed <- h.Close() }()
-	synctest.Wait()
-	select {
-	case err := <-closed:
-		t.Fatalf("did not wait: %v", err)
-	default:
-	}
-	g.leave = nil
-	close(goOn)
-	if err := <-closed; err != nil || g.now.Load() != 0 {
+	if err := awaited(t, closed, goOn); err != nil || g.now.Load() != 0 {
 		t.Errorf("%d bytes are mapped, %v", g.now.Load(), err)
 	}
 }
