@@ -2,8 +2,10 @@ package gomem
 
 import (
 	"errors"
+	"math"
 	"strings"
 	"testing"
+	"time"
 	"unsafe"
 
 	"github.com/gomem-go/gomem/backing"
@@ -32,6 +34,28 @@ func TestDefaultsAreOptions(t *testing.T) {
 				if err := a.Close(); err != nil {
 					t.Error(err)
 				}
+			}
+		}
+	}
+}
+
+// Options take any number.
+func TestOptionsTakeAnyNumber(t *testing.T) {
+	for _, n := range []int{math.MinInt, -1, 0, 1, math.MaxInt - 1, math.MaxInt} {
+		for name, opt := range map[string]Option{
+			"SampledGuard": WithSampledGuard(SampleOptions{Rate: n, Slots: n, Interval: time.Duration(n)}),
+			"Debug":        WithDebug(DebugOptions{Quarantine: n, StackDepth: n}),
+			"Misuse":       WithMisuse(nil),
+		} {
+			a := NewScalableMemoryAllocator(5000, opt)
+			for range 10 {
+				b := a.Malloc(100)
+				if len(b) != 100 || !a.Free(b) {
+					t.Errorf("%s with %d: %d bytes", name, n, len(b))
+				}
+			}
+			if err := a.Close(); err != nil {
+				t.Errorf("%s with %d: %v", name, n, err)
 			}
 		}
 	}

@@ -16,13 +16,14 @@ import (
 type Debug struct {
 	Quarantine int  // bytes kept from reuse after their free; 0: 1 MiB, negative: none
 	GuardPages bool // each block ends at an inaccessible page, and becomes one when freed
-	StackDepth int  // frames kept of each stack; 0: 16, negative: none
+	StackDepth int  // frames kept of each stack, at most 1,024; 0: 16, negative: none
 	Quiet      bool // live blocks at Close are not an error
 }
 
 const (
 	defaultQuarantine = 1 << 20
 	defaultDepth      = 16
+	maxDepth          = 1024
 	redZone           = 16 // bytes, at least, on either side of a block
 )
 
@@ -60,7 +61,7 @@ type quarantined struct {
 }
 
 func newDebugger(h *Heap, cfg *Debug) *debugger {
-	d := &debugger{limit: cfg.Quarantine, depth: cfg.StackDepth, quiet: cfg.Quiet}
+	d := &debugger{limit: cfg.Quarantine, depth: min(cfg.StackDepth, maxDepth), quiet: cfg.Quiet}
 	if d.limit == 0 {
 		d.limit = defaultQuarantine
 	}

@@ -13,7 +13,7 @@ import (
 
 // Sample puts a few blocks of a heap into slots between guard pages.
 type Sample struct {
-	Rate  int // one block in Rate is sampled; 0: 5,000
+	Rate  int // one block in Rate is sampled; 0: 5,000; above 2^40: 2^40
 	Slots int // at most 16, which is also what 0 means
 	// Interval is the least time between two samples, which bounds the cost.
 	// 0: 20 ms, negative: none.
@@ -22,6 +22,7 @@ type Sample struct {
 
 const (
 	defaultRate     = 5000
+	maxRate         = 1 << 40
 	defaultInterval = 20 * time.Millisecond
 	maxSlots        = 16
 	slotBytes       = 64 << 10 // a larger block is not sampled
@@ -64,7 +65,7 @@ type sampledSlot struct {
 }
 
 func newSampler(cfg *Sample) *sampler {
-	s := &sampler{rate: int64(cfg.Rate), slots: cfg.Slots, interval: cfg.Interval}
+	s := &sampler{rate: min(int64(cfg.Rate), maxRate), slots: cfg.Slots, interval: cfg.Interval}
 	if s.rate <= 0 {
 		s.rate = defaultRate
 	}
