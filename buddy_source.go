@@ -1,6 +1,7 @@
 package gomem
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -94,7 +95,7 @@ func (p *chunkPool) Release(mem []byte) error { return p.inner.Release(mem) }
 // O(size) to clear.
 func (p *chunkPool) Map(size int) ([]byte, error) {
 	if size <= 0 || size > MaxBlockSize {
-		mem, err := p.inner.Map(size)
+		mem, err := p.mapInner(size)
 		if err == nil {
 			p.mu.Lock()
 			p.live[&mem[0]] = pooledChunk{n: size}
@@ -104,6 +105,19 @@ func (p *chunkPool) Map(size int) ([]byte, error) {
 	}
 	mem, dirty, err := p.cut(size)
 	clear(mem[:dirty])
+	return mem, err
+}
+
+// mapInner has the inner source map size bytes. A mapping of another length goes back.
+func (p *chunkPool) mapInner(size int) ([]byte, error) {
+	mem, err := p.inner.Map(size)
+	if err == nil && len(mem) != size {
+		err = fmt.Errorf("pool: source %s mapped %d bytes instead of %d", p.inner.Name(), len(mem), size)
+		if len(mem) > 0 {
+			err = errors.Join(err, p.inner.Unmap(mem))
+		}
+		return nil, err
+	}
 	return mem, err
 }
 
@@ -117,7 +131,7 @@ func (p *chunkPool) cut(size int) (mem []byte, dirty int, err error) {
 			return mem, dirty, nil
 		}
 	}
-	whole, err := p.inner.Map(segmentSize)
+	whole, err := p.mapInner(segmentSize)
 	if err != nil {
 		return nil, 0, fmt.Errorf("pool: a segment for %d bytes: %w", size, err)
 	}
@@ -147,18 +161,28 @@ func (p *chunkPool) Unmap(mem []byte) error {
 		return err
 	}
 	if c.seg == nil {
-		if err := p.inner.Unmap(mem); err != nil {
-			p.mu.Lock()
-			p.live[&mem[0]] = c
-			p.mu.Unlock()
-			return err
-		}
-		return nil
+		return p.unmapInner(mem, c)
 	}
 	// Its pages may go while it waits for its next use, which clears it anyway.
 	_ = p.inner.Release(mem)
 	backing.Unpoison(mem)
 	return p.putBack(c)
+}
+
+// unmapInner gives a mapping that take removed back to the inner source. It is live
+// again if the source fails or panics.
+func (p *chunkPool) unmapInner(mem []byte, c pooledChunk) (err error) {
+	gone := false
+	defer func() {
+		if !gone {
+			p.mu.Lock()
+			p.live[&mem[0]] = c
+			p.mu.Unlock()
+		}
+	}()
+	err = p.inner.Unmap(mem)
+	gone = err == nil
+	return err
 }
 
 // take removes mem from the live mappings. Nobody can be given it before it is

@@ -143,6 +143,31 @@ func TestChunkPoolFaults(t *testing.T) {
 	}
 }
 
+// otherLength is a source whose mappings are shorter or longer than they should be.
+type otherLength struct {
+	*backing.Faulty
+	by int
+}
+
+func (s otherLength) Map(size int) ([]byte, error) {
+	mem, err := s.Faulty.Map(max(size+s.by, 1))
+	return mem[:max(size+s.by, 0)], err
+}
+
+// What the inner source maps at another length goes back, and is refused.
+func TestChunkPoolOtherLength(t *testing.T) {
+	for _, by := range []int{-100 << 20, -1, 1} {
+		for _, size := range []int{100, MaxBlockSize + 1} {
+			f := backing.NewFaulty(nil)
+			p := NewChunkPool(otherLength{f, by})
+			mem, err := p.Map(size)
+			if n, _ := f.Live(); mem != nil || err == nil || n != 0 && by > -size {
+				t.Errorf("%d bytes more: %d bytes, %v, %d mappings left", by, len(mem), err, n)
+			}
+		}
+	}
+}
+
 func TestChunkPoolConcurrent(t *testing.T) {
 	p := NewChunkPool(backing.Heap())
 	var all sync.WaitGroup

@@ -120,27 +120,6 @@ func TestCloseWhileGrowing(t *testing.T) {
 	}
 }
 
-// TestSourcePanics: the heap works on if the source panics.
-func TestSourcePanics(t *testing.T) {
-	g := &gated{}
-	h := gatedHeap(g, 8<<20)
-	mustMalloc(t, h, 100)
-	g.enter = func(int) { panic("source") }
-	func() {
-		defer func() {
-			if r := recover(); r != "source" {
-				t.Errorf("recovered %v", r)
-			}
-		}()
-		h.Malloc(6 << 20)
-	}()
-	g.enter = nil
-	mustFree(t, h, mustMalloc(t, h, 6<<20)) // nothing counts towards the limit
-	if err := h.Verify(); err != nil {
-		t.Error(err)
-	}
-}
-
 // TestLimitAtOnce: goroutines that grow a heap at the same time, and drop what is
 // empty, stay below its limit to the byte.
 func TestLimitAtOnce(t *testing.T) {

@@ -37,18 +37,22 @@ func (h *Heap) watch(c *chunk) {
 }
 
 // unmap forgets the mapping before it goes: once it has, the address may be
-// another's.
-func (m *mappings) unmap(mem []byte) error {
+// another's. If the source panics, it has not.
+func (m *mappings) unmap(mem []byte) (err error) {
 	m.mu.Lock()
 	delete(m.mem, &mem[0])
 	delete(m.chunks, &mem[0])
 	m.mu.Unlock()
-	err := m.source.Unmap(mem)
-	if err != nil {
-		m.mu.Lock()
-		m.mem[&mem[0]] = mem
-		m.mu.Unlock()
-	}
+	gone := false
+	defer func() {
+		if !gone {
+			m.mu.Lock()
+			m.mem[&mem[0]] = mem
+			m.mu.Unlock()
+		}
+	}()
+	err = m.source.Unmap(mem)
+	gone = err == nil
 	return err
 }
 
@@ -61,18 +65,25 @@ func (h *Heap) flush() (gone int, err error) {
 	h.maps.flushing(1)
 	defer h.maps.flushing(-1)
 	h.mu.Unlock()
-	kept := dead[:0]
-	for _, mem := range dead {
-		if e := h.maps.unmap(mem); e != nil {
-			kept = append(kept, mem)
+	var kept [][]byte
+	returned := false
+	defer func() {
+		h.mu.Lock()
+		h.leave -= gone
+		h.stuck = append(append(h.stuck, kept...), dead...)
+		if !returned { // the source panics
+			h.mu.Unlock()
+		}
+	}()
+	for ; len(dead) > 0; dead = dead[1:] {
+		if e := h.maps.unmap(dead[0]); e != nil {
+			kept = append(kept, dead[0])
 			err = e
 			continue
 		}
-		gone += len(mem)
+		gone += len(dead[0])
 	}
-	h.mu.Lock()
-	h.leave -= gone
-	h.stuck = append(h.stuck, kept...)
+	returned = true
 	return gone, err
 }
 

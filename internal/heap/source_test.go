@@ -1,0 +1,90 @@
+package heap
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/gomem-go/gomem/backing"
+)
+
+// sourcePanics calls f, in which the source panics.
+func sourcePanics(t *testing.T, f func()) {
+	t.Helper()
+	defer func() {
+		t.Helper()
+		if r := recover(); r != "source" {
+			t.Errorf("recovered %v", r)
+		}
+	}()
+	f()
+}
+
+// TestSourcePanics: the heap works on if the source panics.
+func TestSourcePanics(t *testing.T) {
+	g := &gated{}
+	h := gatedHeap(g, 8<<20)
+	mustMalloc(t, h, 100)
+	g.enter = func(int) { panic("source") }
+	sourcePanics(t, func() { h.Malloc(6 << 20) })
+	g.enter = nil
+	mustFree(t, h, mustMalloc(t, h, 6<<20)) // nothing counts towards the limit
+	if err := h.Verify(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestSourceUnmapPanics: the same where it unmaps; the mapping counts until it takes it.
+func TestSourceUnmapPanics(t *testing.T) {
+	g := &gated{}
+	h := gatedHeap(g, 8<<20)
+	mustFree(t, h, mustMalloc(t, h, 2<<20), mustMalloc(t, h, 3<<20))
+	g.leave = func() { panic("source") }
+	for range 2 {
+		sourcePanics(t, func() { _ = h.Trim() })
+	}
+	sourcePanics(t, func() { h.Malloc(4 << 20) }) // there is no room for it else
+	g.leave = nil
+	mustFree(t, h, mustMalloc(t, h, 6<<20))
+	mustVerify(t, h)
+	if err := h.Close(); err != nil {
+		t.Error(err)
+	}
+	if now := g.now.Load(); now != 0 {
+		t.Errorf("%d bytes are left", now)
+	}
+}
+
+// otherLength is a source whose mappings are shorter or longer than they should be.
+type otherLength struct {
+	backing.Source
+	by, maps int
+}
+
+func (s *otherLength) Map(size int) ([]byte, error) {
+	s.maps++
+	mem, err := s.Source.Map(max(size, size+s.by))
+	return mem[:max(size+s.by, 0)], err
+}
+
+func (s *otherLength) Unmap(mem []byte) error {
+	s.maps--
+	return s.Source.Unmap(mem)
+}
+
+// TestSourceMapsOtherLength: such a mapping is refused, and goes back.
+func TestSourceMapsOtherLength(t *testing.T) {
+	for _, by := range []int{-4096, -1, 1, 4096} {
+		src := &otherLength{Source: backing.Heap(), by: by}
+		h := new(Heap)
+		h.Init(Config{Size: 1 << 20, Source: src, Placement: placements["tlsf"], Few: few, Spans: true})
+		if b, err := h.TryMalloc(100); b != nil || err == nil || errors.Is(err, ErrOutOfMemory) {
+			t.Errorf("%d bytes more: %d bytes, %v", by, len(b), err)
+		}
+		if s := h.Stats(); s.Backing != 0 || src.maps != 0 {
+			t.Errorf("%d bytes more: %d mappings are left, %+v", by, src.maps, s)
+		}
+		src.by = 0
+		mustFree(t, h, mustMalloc(t, h, 100))
+		mustVerify(t, h)
+	}
+}
