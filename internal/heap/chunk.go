@@ -2,7 +2,6 @@ package heap
 
 import (
 	"math/bits"
-	"sync/atomic"
 	"unsafe"
 
 	"github.com/gomem-go/gomem/offset"
@@ -28,18 +27,18 @@ type chunk struct {
 type splitter interface{ Split(at int) bool }
 
 // table finds the chunk of an address: open addressing over the 1 MiB regions
-// of the address space, one entry for each region that a chunk reaches into.
-// Chunks are entered while others look; removing one makes a new table, and so
-// does entering one when a quarter of the entries is taken.
+// of the address space, one entry for each region that a chunk reaches into. It is
+// made anew when a quarter of the entries is taken, or hardly any. Under mu.
 type table struct {
-	shift   uint // 64 or 32 less log2 of the number of entries
+	shift   uint // 64 less log2 of the number of entries
 	taken   int  // of these
 	entries []entry
 }
 
 // entry is free as long as size is 0.
 type entry struct {
-	base, size uintptr
+	base, size uintptr // of the chunk
+	region     uintptr // the number of the region
 	c          *chunk
 }
 
@@ -51,18 +50,19 @@ const (
 // noChunks is the table of a heap without chunks.
 var noChunks = table{shift: 63, entries: make([]entry, 2)}
 
-func (t *table) hash(addr uintptr) int {
-	return int(uint64(addr>>tableShift) * hashFactor >> (t.shift & 63))
+// hash is where the entry of a region is, or as little behind as others allow.
+func (t *table) hash(region uintptr) int {
+	return int(uint64(region) * hashFactor >> (t.shift & 63))
 }
 
 // find returns the entry of the chunk that contains addr, or nil.
 func (t *table) find(addr uintptr) *entry {
-	for i := t.hash(addr); ; i++ {
+	for i := t.hash(addr >> tableShift); ; i++ {
 		e := &t.entries[i&(len(t.entries)-1)]
-		switch size := atomic.LoadUintptr(&e.size); {
-		case size == 0:
+		switch {
+		case e.size == 0:
 			return nil
-		case addr-e.base < size:
+		case addr-e.base < e.size:
 			return e
 		}
 	}
@@ -91,19 +91,45 @@ func newTable(chunks []*chunk) *table {
 // room says whether c can be entered.
 func (t *table) room(c *chunk) bool { return t.taken+c.regions() <= len(t.entries)/4 }
 
-// enter enters c, for which there is room. Others may be looking.
+// enter enters c, for which there is room.
 func (t *table) enter(c *chunk) {
-	base := c.addr()
 	for r := range c.regions() {
-		i := t.hash((base>>tableShift + uintptr(r)) << tableShift)
+		region := c.addr()>>tableShift + uintptr(r)
+		i := t.hash(region)
 		for t.entries[i].size != 0 {
 			i = (i + 1) & (len(t.entries) - 1)
 		}
-		e := &t.entries[i]
-		e.base, e.c = base, c
-		atomic.StoreUintptr(&e.size, uintptr(len(c.mem)))
+		t.entries[i] = entry{base: c.addr(), size: uintptr(len(c.mem)), region: region, c: c}
 	}
 	t.taken += c.regions()
+}
+
+// remove removes c, which is there, and says whether so many entries are free now
+// that a new table is due.
+func (t *table) remove(c *chunk) (due bool) {
+	for r := range c.regions() {
+		region := c.addr()>>tableShift + uintptr(r)
+		i := t.hash(region)
+		for t.entries[i].c != c || t.entries[i].region != region {
+			i = (i + 1) & (len(t.entries) - 1)
+		}
+		t.vacate(i)
+	}
+	t.taken -= c.regions()
+	return t.taken < len(t.entries)/64
+}
+
+// vacate frees entry i and moves up those behind it that would be looked for in vain
+// otherwise (Knuth, vol. 3, 6.4, algorithm R).
+func (t *table) vacate(i int) {
+	last := len(t.entries) - 1
+	for j := (i + 1) & last; t.entries[j].size != 0; j = (j + 1) & last {
+		if home := t.hash(t.entries[j].region); (j-home)&last >= (j-i)&last {
+			t.entries[i] = t.entries[j]
+			i = j
+		}
+	}
+	t.entries[i] = entry{}
 }
 
 // regions is how many the chunk reaches into; none if c is nil.

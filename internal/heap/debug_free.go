@@ -19,7 +19,7 @@ func (h *Heap) debugFree(b []byte) error {
 	h.mu.Lock()
 	w := d.find(addr)
 	if w == nil || w == d.borrowed {
-		e := h.table.Load().find(addr)
+		e := h.table.find(addr)
 		if e == nil || w != nil || int(addr-e.base) > len(e.c.mem)-len(b) {
 			return h.guardUnlock(h.misuse(ErrNotOwned, b, nil))
 		}

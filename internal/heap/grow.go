@@ -224,10 +224,10 @@ func (h *Heap) addChunk(mem []byte, n int) {
 	h.notePeak()
 	h.nchunks++
 	h.nempty++
-	if t := h.table.Load(); t.room(c) {
-		t.enter(c)
+	if h.table.room(c) {
+		h.table.enter(c)
 	} else {
-		h.table.Store(newTable(h.chunks))
+		h.table = newTable(h.chunks)
 	}
 	h.watch(c)
 }

@@ -43,7 +43,6 @@ type Heap struct {
 	hints  hints          // changed by whoever is pinned, too
 	guess  guesses
 	spans  atomic.Pointer[spanMap]
-	table  atomic.Pointer[table]
 	set    atomic.Pointer[shardSet] // what shards is unless the heap is paused; nil: not shared out
 
 	cfg     Config
@@ -63,6 +62,7 @@ type Heap struct {
 	mu                  sync.Mutex
 	closed              bool
 	chunks              []*chunk
+	table               *table // of them by address
 	fits                tourney
 	last                *chunk    // the one that placed the last block; fits does not know what it has
 	mapped              int       // bytes of all chunks
@@ -99,7 +99,7 @@ func (h *Heap) Init(cfg Config) {
 	h.hints.forget()
 	h.spans.Store(noSpans)
 	h.guess.use(noGuess)
-	h.table.Store(&noChunks)
+	h.table = &noChunks
 	h.cfg.Spans = cfg.Spans && cfg.Record == nil
 	switch {
 	case cfg.Debug != nil:

@@ -81,7 +81,7 @@ func TestFewInChunkOfLargeBlock(t *testing.T) {
 	h := newHeap(1024)
 	for _, n := range []int{1000, maxSpan, maxSpan + 1} {
 		b := mustMalloc(t, h, n)
-		c := h.table.Load().find(addressOf(b)).c
+		c := h.chunkOf(b)
 		if _, got := c.place.(*offset.Few); got != (n > maxSpan) {
 			t.Errorf("the chunk of %d bytes has a %T", n, c.place)
 		}
@@ -161,13 +161,12 @@ func TestDropFor(t *testing.T) {
 	for i := range blocks {
 		blocks[i] = mustMalloc(t, h, n)
 	}
-	at := func(i int) *chunk { return h.table.Load().find(addressOf(blocks[i])).c }
-	gone, lent := at(1), at(4)
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	at := func(i int) *chunk { return h.table.find(addressOf(blocks[i])).c }
+	gone, lent := at(1), at(4)
 	h.giveBack(gone, 0, n)
 	h.dropChunk(gone)
-	h.table.Store(newTable(h.chunks))
 	h.giveBack(at(2), 0, n)
 	h.giveBack(at(3), 0, n)
 	h.giveBack(lent, 0, n)
@@ -179,7 +178,7 @@ func TestDropFor(t *testing.T) {
 		t.Error("there was enough")
 	}
 	for i, want := range []bool{true, false, true, false, true} {
-		if got := h.table.Load().find(addressOf(blocks[i])) != nil; got != want {
+		if got := h.table.find(addressOf(blocks[i])) != nil; got != want {
 			t.Errorf("chunk %d is there: %v", i, got)
 		}
 	}

@@ -262,7 +262,7 @@ func TestMeltInChunkOfOneBlock(t *testing.T) {
 	for _, spans := range []int{3, 40} {
 		h := sharedOut(t, n)
 		kept := mustMalloc(t, h, large)
-		own := h.table.Load().find(uintptr(unsafe.Pointer(&kept[0]))).c
+		own := h.chunkOf(kept)
 		tail := spans * spanBytes[class(n)]
 		mustFree(t, h, kept[large-tail-spanUnit:])
 		kept = kept[: large-tail-spanUnit : large-tail-spanUnit]

@@ -284,7 +284,7 @@ func (h *Heap) freeBlock(b []byte) error {
 	}
 	addr := uintptr(unsafe.Pointer(unsafe.SliceData(b)))
 	h.mu.Lock()
-	e := h.table.Load().find(addr)
+	e := h.table.find(addr)
 	if e == nil && h.sampler != nil {
 		return h.sampleFree(b, addr)
 	}

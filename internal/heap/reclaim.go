@@ -213,9 +213,6 @@ func (h *Heap) dropEmpty(most int, one bool) (dropped int) {
 			}
 		}
 	}
-	if dropped > 0 {
-		h.table.Store(newTable(h.chunks))
-	}
 	return dropped
 }
 
@@ -249,7 +246,6 @@ func (h *Heap) dropFor(n int) bool {
 			break
 		}
 	}
-	h.table.Store(newTable(h.chunks))
 	return true
 }
 
@@ -258,6 +254,9 @@ func (h *Heap) dropChunk(c *chunk) {
 		h.last = nil
 	}
 	h.chunks[c.index] = nil
+	if h.table.remove(c) {
+		h.table = newTable(h.chunks)
+	}
 	h.fits.set(c.index, 0)
 	h.mapped -= len(c.raw)
 	h.nchunks--
@@ -353,7 +352,7 @@ func (h *Heap) reset() error {
 	h.chunks, h.fits, h.last, h.lent = nil, tourney{}, nil, nil
 	h.mapped, h.nchunks, h.nempty, h.nspans, h.low, h.high = 0, 0, 0, 0, 0, 0
 	h.spans.Store(noSpans)
-	h.table.Store(&noChunks)
+	h.table = &noChunks
 	if h.maps != nil {
 		h.maps.spans = noSpans // through which the chunks would stay
 	}

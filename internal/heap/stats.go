@@ -88,5 +88,7 @@ func (h *Heap) Chunks() iter.Seq[Chunk] {
 
 // Owns says whether addr lies in a chunk of the heap.
 func (h *Heap) Owns(b []byte) bool {
-	return len(b) > 0 && h.table.Load().find(uintptr(unsafe.Pointer(unsafe.SliceData(b)))) != nil
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(b) > 0 && h.table.find(uintptr(unsafe.Pointer(unsafe.SliceData(b)))) != nil
 }

@@ -43,6 +43,13 @@ func shortRead(t *testing.T, h *Heap, n int) []byte {
 
 func addressOf(b []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(b))) }
 
+// chunkOf is the chunk that b lies in.
+func (h *Heap) chunkOf(b []byte) *chunk {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.table.find(addressOf(b)).c
+}
+
 // stripOf is the strip that b is cut from, nil if it is not.
 func stripOf(h *Heap, b []byte) *span {
 	if sp := h.spanAt(addressOf(b)); sp != nil && sp.class == stripClass {

@@ -335,7 +335,7 @@ func TestEarlierChunkServesAgain(t *testing.T) {
 			mustMalloc(t, h, n) // in the second chunk
 		}
 		mustFree(t, h, first)
-		got := h.table.Load().find(addressOf(mustMalloc(t, h, n))).c.index
+		got := h.chunkOf(mustMalloc(t, h, n)).index
 		if (got == 0) != few {
 			t.Errorf("few bytes %v: the next block is in chunk %d", few, got)
 		}

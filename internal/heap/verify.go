@@ -19,7 +19,7 @@ func (h *Heap) Verify() error {
 }
 
 func (h *Heap) verify() error {
-	mapped, chunks, empty := 0, 0, 0
+	mapped, chunks, empty, regions := 0, 0, 0, 0
 	spans := make(map[*span]bool)
 	for i, c := range h.chunks {
 		if c == nil {
@@ -37,9 +37,12 @@ func (h *Heap) verify() error {
 		if got, want := h.fits.node[h.fits.leaves()+i], c.place.Fits(); got != want && c != h.last {
 			return fmt.Errorf("heap: chunk %d fits %d, the tourney says %d", i, want, got)
 		}
-		if e := h.table.Load().find(c.addr()); e == nil || e.c != c {
-			return fmt.Errorf("heap: chunk %d is not in the table", i)
+		for at := 0; at < len(c.mem)+1<<tableShift; at += 1 << tableShift {
+			if e := h.table.find(c.addr() + uintptr(min(at, len(c.mem)-1))); e == nil || e.c != c {
+				return fmt.Errorf("heap: chunk %d is not in the table at %d", i, at)
+			}
 		}
+		regions += c.regions()
 		mapped += len(c.raw)
 		chunks++
 		if c.empty() {
@@ -57,6 +60,9 @@ func (h *Heap) verify() error {
 	if mapped != h.mapped || chunks != h.nchunks || empty != h.nempty || len(spans) != h.nspans {
 		return fmt.Errorf("heap: %d bytes, %d chunks, %d empty, %d spans, counted %d, %d, %d and %d",
 			mapped, chunks, empty, len(spans), h.mapped, h.nchunks, h.nempty, h.nspans)
+	}
+	if regions != h.table.taken {
+		return fmt.Errorf("heap: chunks reach into %d regions, the table has %d", regions, h.table.taken)
 	}
 	if h.sharing != nil {
 		var spanned [kinds]int
