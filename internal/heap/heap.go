@@ -245,6 +245,14 @@ func (h *Heap) mallocSlot(n, c int) ([]byte, error) {
 		unpin(s)
 	}
 	b, err := h.placeBlock(n, 1)
+	if err != nil && h.set.Load() != nil {
+		// The search for room may have handed over spans with free slots.
+		s := h.pinLocked()
+		if s.refill(c) {
+			b, err = s.takeFor(n, c), nil
+		}
+		unpin(s)
+	}
 	return b, h.unlock(err)
 }
 
@@ -317,56 +325,4 @@ func (h *Heap) spanAt(addr uintptr) *span {
 		return place.Load()
 	}
 	return nil
-}
-
-// Borrow returns n bytes that are free now and stay free until the next
-// allocation or borrow from the heap by anyone; it takes nothing. It returns nil in the
-// same cases as Malloc.
-//
-//go:nosplit
-//go:noinline
-func (h *Heap) Borrow(n int) []byte {
-	if uint(n-1) < maxSlot && h != nil {
-		c := classOf[uint(n+slotAlign-1)/slotAlign]
-		s := h.enter(here())
-		if sp := s.cur[c&127]; sp.head != noSlot {
-			// Safety: the head is a slot of the span, of n bytes or more.
-			b := (*[maxSlot]byte)(unsafe.Add(sp.base, sp.head*sp.size))[:n:n]
-			s.lent, s.lentAt = int(c)+1, s.malloced
-			leave(s)
-			return b
-		}
-		leave(s)
-	}
-	return h.borrowSlow(n)
-}
-
-// borrowSlow lends bytes of a chunk, if no current span has them. It also
-// takes a slot and frees it, so that the next small borrow is a fast one.
-func (h *Heap) borrowSlow(n int) []byte {
-	switch {
-	case n <= 0 || n > math.MaxInt-1<<30 || h == nil:
-		return h.Malloc(n)
-	case h.debug != nil:
-		return h.debugBorrow(n)
-	}
-	if n <= maxSlot && h.cfg.Spans {
-		if b := h.Malloc(n); b == nil || !h.Free(b) {
-			return nil
-		}
-	}
-	h.mu.Lock()
-	if n <= maxSlot && h.cfg.Spans {
-		h.malloced -= uint64(n)
-		h.freed -= uint64(n)
-	}
-	c, off, err := h.take(n, 1)
-	if err != nil {
-		_ = h.unlock(nil)
-		return nil
-	}
-	h.giveBack(c, off, n)
-	h.lent = c
-	_ = h.unlock(nil)
-	return c.mem[off : off+n : off+n]
 }
