@@ -41,9 +41,13 @@ func (h *Heap) takeGrown(n, align int) (c *chunk, off int, err error) {
 			break
 		}
 		// Whatever the shards hold may be what is missing.
-		h.reclaim()
-		if c, off, again := h.takeAgain(n, align); c != nil || again != nil {
-			return c, off, again
+		for more := h.reclaim(); ; more = h.meltMore() {
+			if c, off, again := h.takeAgain(n, align); c != nil || again != nil {
+				return c, off, again
+			}
+			if !more {
+				break
+			}
 		}
 		h.dropEmpty(len(h.chunks), false)
 		went := h.awaitFlushes()

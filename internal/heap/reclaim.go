@@ -48,27 +48,47 @@ func (h *Heap) slack() bool {
 	return slack > max(idleLimit*spanUnit, h.mapped/8)
 }
 
+// mayGo says whether a chunk could become empty if the shards gave their spans back, and
+// go: otherwise a heap that is quiet need not be paused. Under mu.
+func (h *Heap) mayGo() bool {
+	empty := h.nempty
+	for _, c := range h.chunks {
+		if c != nil && !c.idle && c.size-c.place.FreeBytes() == c.spanned {
+			if empty++; empty > 1 || len(c.raw) > h.staying() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// staying is the size up to which the last empty chunk stays: no more than a small
+// block ever has mapped.
+func (h *Heap) staying() int { return max(maxChunk, h.cfg.Size) + spanUnit }
+
 // reclaim takes in what was freed remotely, returns the empty spans of every
 // shard to the chunks, and hands the spans with free slots of those shards
 // that have been quiet since the last time to the shard of the current P. So
 // the memory of a P that no longer runs this program's allocations is not lost.
-// Under mu.
-func (h *Heap) reclaim() {
+// It also melts strips that are mostly dead, and says whether there may be more
+// of them. Under mu.
+func (h *Heap) reclaim() (more bool) {
 	if h.set.Load() == nil {
-		return
+		return false
 	}
 	h.reclaimed, _ = h.totals()
 	unpin(h.pinLocked())
 	me := h.set.Load().byID[pinIndex()%len(h.set.Load().byID)]
 	h.pause()
 	var dead *span
+	left := meltBatch
 	for _, s := range h.set.Load().byID {
 		if s == noShard {
 			continue
 		}
 		s.drain()
 		h.dropSpans(s.takeIdle())
-		dead = h.freezeDead(s, dead)
+		dead = h.freezeDead(s, dead, &left)
 		if me != noShard && s != me && s.malloced == s.seen {
 			me.takeOver(s)
 		}
@@ -76,6 +96,33 @@ func (h *Heap) reclaim() {
 	}
 	h.resume()
 	h.dissolve(dead)
+	return left == 0
+}
+
+// meltMore melts strips that reclaim or meltMore has left, with the same result. It
+// lets go of mu before. Under mu.
+func (h *Heap) meltMore() (more bool) {
+	h.mu.Unlock()
+	h.mu.Lock()
+	if h.set.Load() == nil {
+		return false
+	}
+	h.pause()
+	var dead *span
+	left := meltBatch
+	for _, s := range h.set.Load().byID {
+		dead = h.freezeDead(s, dead, &left)
+	}
+	h.resume()
+	h.dissolve(dead)
+	return left == 0
+}
+
+// reclaimAll is reclaim until no strip is mostly dead.
+func (h *Heap) reclaimAll() {
+	for more := h.reclaim(); more; {
+		more = h.meltMore()
+	}
 }
 
 // takeOver makes s the owner of the spans with free slots that from owns.
@@ -158,8 +205,8 @@ func (h *Heap) tick() {
 		total, freed := h.totals()
 		quiet := total == h.ticked && freed == h.tickedFreed
 		h.ticked, h.tickedFreed = total, freed
-		if quiet || h.slack() {
-			h.reclaim()
+		if quiet && h.mayGo() || h.slack() {
+			h.reclaimAll()
 		}
 		dropped := h.dropEmpty(low, true)
 		if quiet || dropped > 0 {
@@ -182,7 +229,7 @@ func (h *Heap) Trim() error {
 	if h.debug != nil {
 		h.evict(math.MaxInt, 0)
 	}
-	h.reclaim()
+	h.reclaimAll()
 	h.dropEmpty(len(h.chunks), false)
 	h.forgetSpares()
 	return h.guardUnlock(nil)
@@ -198,12 +245,11 @@ func (h *Heap) forgetSpares() {
 
 // dropEmpty removes up to most empty chunks and says how many it removed; unlock
 // unmaps them. Those go first that nobody used in this period of the clock, and of
-// these the newest. If one is to stay it does, unless it is larger than a small
-// block ever has mapped. Under mu.
+// these the newest. If one is to stay it does, unless it is too large for that. Under mu.
 func (h *Heap) dropEmpty(most int, one bool) (dropped int) {
 	h.dead, h.stuck = append(h.dead, h.stuck...), nil
 	stays := func(c *chunk) bool {
-		return one && h.nempty == 1 && len(c.raw) <= max(maxChunk, h.cfg.Size)+spanUnit
+		return one && h.nempty == 1 && len(c.raw) <= h.staying()
 	}
 	for _, unused := range []bool{true, false} {
 		for _, c := range slices.Backward(h.chunks) {

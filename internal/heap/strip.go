@@ -48,6 +48,7 @@ const (
 	maxLost    = 256      // where cutting ends
 	deadPart   = 4        // a strip melts if it holds one in so many of the blocks that it held,
 	deadBytes  = 8        // or, where blocks are freed in parts, of the bytes
+	meltBatch  = 32       // strips that melt in one go: in as many there is room for a block, and others wait
 )
 
 func granules(n uint32) uint32 { return (n + chunkUnit - 1) / chunkUnit }
@@ -284,24 +285,26 @@ func (h *Heap) placeStrip() *span {
 	}
 }
 
-// meltDead melts the strips of the P's shard that are mostly dead, and says
+// meltDead melts some of the strips of the P's shard that are mostly dead, and says
 // whether there was one. Under mu.
 func (h *Heap) meltDead() bool {
-	s := h.pinLocked()
-	dead := h.freezeDead(s, nil)
+	s, left := h.pinLocked(), meltBatch
+	dead := h.freezeDead(s, nil, &left)
 	unpin(s)
 	h.dissolve(dead)
 	return dead != nil
 }
 
-// freezeDead freezes the strips of s that are mostly dead and links them through
-// next, in front of dead. Under mu, pinned to s or with the heap paused.
-func (h *Heap) freezeDead(s *shard, dead *span) *span {
-	for sp := s.spans[stripClass].front; sp != nil && sp.used > 0; {
+// freezeDead freezes strips of s that are mostly dead, as many as are left to freeze,
+// and links them through next, in front of dead. Under mu, pinned to s or with the
+// heap paused.
+func (h *Heap) freezeDead(s *shard, dead *span, left *int) *span {
+	for sp := s.spans[stripClass].front; sp != nil && sp.used > 0 && *left > 0; {
 		next := sp.next
 		if sp.mostlyDead() {
 			h.freeze(s, sp)
 			sp.next, dead = dead, sp
+			*left--
 		}
 		sp = next
 	}

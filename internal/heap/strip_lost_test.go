@@ -1,6 +1,77 @@
 package heap
 
-import "testing"
+import (
+	"errors"
+	"testing"
+)
+
+// TestDeadStripsMeltInBatches: however many strips are mostly dead, a block waits for a
+// few of them to melt; Trim goes on to the last, and so does who is refused.
+func TestDeadStripsMeltInBatches(t *testing.T) {
+	for _, trim := range []bool{false, true} {
+		deadStripsMelt(t, trim)
+	}
+}
+
+func deadStripsMelt(t *testing.T, trim bool) {
+	t.Helper()
+	h, _ := stripped(t)
+	h.ticking.Store(true)                    // nobody else melts any
+	mustFree(t, h, mustMalloc(t, h, 40<<20)) // so that there is room for all
+	var kept, reads [][]byte
+	for range 4000 {
+		reads = append(reads, shortRead(t, h, readSize-64))
+	}
+	for i, b := range reads {
+		if i%20 == 0 {
+			kept = append(kept, b)
+		} else {
+			mustFree(t, h, b)
+		}
+	}
+	dead := func() (n int) {
+		for _, s := range h.shardList() {
+			for _, sp := range s.strips() {
+				if sp.used > 0 && sp.mostlyDead() {
+					n++
+				}
+			}
+		}
+		return n
+	}
+	h.mu.Lock()
+	for range 2 {
+		before := dead()
+		if before < 3*meltBatch {
+			t.Fatalf("%d strips are mostly dead", before)
+		}
+		h.meltDead() // in the portable form of another shard, maybe
+		if before-dead() > meltBatch {
+			t.Errorf("of %d strips %d are left", before, dead())
+		}
+	}
+	h.mu.Unlock()
+	mustVerify(t, h)
+	before := dead()
+	h.mu.Lock()
+	if !h.reclaim() || before-dead() != meltBatch {
+		t.Errorf("of %d strips %d are left", before, dead())
+	}
+	h.mu.Unlock()
+	if trim {
+		if err := h.Trim(); err != nil || dead() > 0 {
+			t.Errorf("%d strips did not melt: %v", dead(), err)
+		}
+	}
+	h.cfg.MaxBytes = h.Stats().Backing
+	if b, err := h.TryMalloc(h.cfg.MaxBytes); !errors.Is(err, ErrLimit) || dead() > 0 {
+		t.Errorf("%d bytes, %v, where %d strips are mostly dead", len(b), err, dead())
+	}
+	mustVerify(t, h)
+	for _, b := range kept {
+		mustFree(t, h, b)
+	}
+}
 
 // TestLostEndsEndCutting: where others are cut behind a block before it is
 // trimmed its end is lost, and the class is placed one by one after some of those.
