@@ -61,6 +61,7 @@ type Heap struct {
 
 	mu                  sync.Mutex
 	closed              bool
+	rest, rests         uint8 // periods until slack counts again, and of the next rest
 	chunks              []*chunk
 	table               *table // of them by address
 	fits                tourney

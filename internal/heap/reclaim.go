@@ -62,6 +62,26 @@ func (h *Heap) mayGo() bool {
 	return false
 }
 
+// slackIsDue says whether a heap in use is to be paused because of its slack: where that
+// gained nothing before, only in every 2nd, 4th, 8th or 16th period. Under mu.
+func (h *Heap) slackIsDue() bool {
+	if h.rest > 0 {
+		h.rest--
+		return false
+	}
+	return h.slack()
+}
+
+// looked notes whether a pause of the clock's gained an empty chunk. Under mu.
+func (h *Heap) looked(gained bool) {
+	if gained {
+		h.rests = 0
+	} else {
+		h.rests = min(2*h.rests+1, maxRests)
+	}
+	h.rest = h.rests
+}
+
 // staying is the size up to which the last empty chunk stays: no more than a small
 // block ever has mapped.
 func (h *Heap) staying() int { return max(maxChunk, h.cfg.Size) + spanUnit }
@@ -162,6 +182,9 @@ func (h *Heap) releaseIdle() {
 // back to the backing by itself.
 const tickPeriod = 250 * time.Millisecond
 
+// maxRests is for how many periods, at most, slack alone has the clock pause nobody.
+const maxRests = 15
+
 // arm starts the clock of the trimming policy, which keeps no heap alive that
 // nobody has any more. Under mu.
 func (h *Heap) arm() {
@@ -205,8 +228,10 @@ func (h *Heap) tick() {
 		total, freed := h.totals()
 		quiet := total == h.ticked && freed == h.tickedFreed
 		h.ticked, h.tickedFreed = total, freed
-		if quiet && h.mayGo() || h.slack() {
+		if quiet && h.mayGo() || h.slackIsDue() {
+			empty := h.nempty
 			h.reclaimAll()
+			h.looked(h.nempty > empty)
 		}
 		dropped := h.dropEmpty(low, true)
 		if quiet || dropped > 0 {

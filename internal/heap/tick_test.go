@@ -66,6 +66,46 @@ func drainIsNoticed(t *testing.T, n, keep int) {
 	}
 }
 
+// TestLastingSlack: a heap in use whose slack no pause can end is paused seldom; where
+// there is something to gain it is paused again each time.
+func TestLastingSlack(t *testing.T) {
+	h := sharedOut(t, 1024)
+	var live [][]byte
+	for range 8 << 10 {
+		live = append(live, mustMalloc(t, h, 1024))
+	}
+	for i, b := range live {
+		if i%32 > 0 {
+			mustFree(t, h, b)
+		}
+	}
+	pauses := func(periods int) (n int) {
+		for range periods {
+			mustFree(t, h, mustMalloc(t, h, 1024))
+			before := h.reclaimed
+			if h.tick(); h.reclaimed != before {
+				n++
+			}
+		}
+		return n
+	}
+	if h.tick(); !h.slack() {
+		t.Fatal("no slack")
+	}
+	if n := pauses(64); n > 10 || n < 4 {
+		t.Errorf("%d pauses in 64 periods", n)
+	}
+	for i, b := range live {
+		if i%32 == 0 {
+			mustFree(t, h, b)
+		}
+	}
+	chunks := h.Stats().Chunks
+	if pauses(maxRests + 3); h.Stats().Chunks >= chunks/2 {
+		t.Errorf("%d of %d chunks are left", h.Stats().Chunks, chunks)
+	}
+}
+
 // TestSpansStartTheClock: what a load without a free leaves in a shard is looked at.
 func TestSpansStartTheClock(t *testing.T) {
 	h := sharedOut(t, 64)
