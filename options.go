@@ -114,8 +114,10 @@ func WithPooledChunks(on bool) Option { return func(c *settings) { c.pooled = on
 
 // WithMaxBytes bounds the bytes that the allocator maps. The bound is never
 // exceeded, not even by a byte: a Malloc that would need more fails with
-// ErrLimit. n <= 0 means no bound but [math.MaxInt], past which a Malloc fails with
-// ErrOutOfMemory: a 32-bit system may have more than those 2 GiB.
+// ErrLimit, after it has looked for memory in the caches of all processors, for
+// which the world stops for 20 to 50 µs. n <= 0 means no bound but [math.MaxInt],
+// past which a Malloc fails with ErrOutOfMemory: a 32-bit system may have more than
+// those 2 GiB.
 func WithMaxBytes(n int) Option { return func(c *settings) { c.MaxBytes = max(n, 0) } }
 
 // WithMisuse makes the allocator call f with each refused free, after its lock

@@ -2,6 +2,7 @@ package heap
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"testing"
 )
@@ -57,5 +58,27 @@ func TestCrowdedCountsWell(t *testing.T) {
 		if crowded := h.crowded(test.n); crowded != test.crowded {
 			t.Errorf("%+v: %v", test, crowded)
 		}
+	}
+}
+
+// TestLimitNamesWhatCounts: the error at the limit adds up.
+func TestLimitNamesWhatCounts(t *testing.T) {
+	h := newHeap(4096)
+	h.cfg.MaxBytes = 1 << 20
+	mustMalloc(t, h, 100)
+	_, err := h.TryMalloc(1 << 20)
+	want := fmt.Sprintf("memory limit reached: %d bytes mapped, %d more needed, limit 1048576", h.mapped, 1<<20)
+	if !errors.Is(err, ErrLimit) || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+	h.mu.Lock()
+	h.guards, h.leave = 5000, 6000
+	err = h.grow(1<<20, 1)
+	h.guards, h.leave = 0, 0
+	h.mu.Unlock()
+	want = fmt.Sprintf("memory limit reached: %d bytes mapped, 5000 between guard pages, 6000 being unmapped, %d more needed, limit 1048576",
+		h.mapped, 1<<20)
+	if !errors.Is(err, ErrLimit) || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
 	}
 }

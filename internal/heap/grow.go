@@ -63,8 +63,7 @@ func (h *Heap) takeGrown(n, align int) (c *chunk, off int, err error) {
 		}
 	}
 	if c, off = h.takeMapped(n, align); c == nil {
-		return nil, 0, fmt.Errorf("%w: a chunk of %d bytes does not fit %d bytes aligned to %d",
-			ErrOutOfMemory, h.mapped, n, align)
+		return nil, 0, fmt.Errorf("%w: the new chunk has no room for %d bytes aligned to %d", ErrOutOfMemory, n, align)
 	}
 	return c, off, nil
 }
@@ -112,9 +111,9 @@ func (h *Heap) grow(n, align int) error {
 		switch {
 		case size >= least:
 		case h.cfg.MaxBytes <= 0:
-			return fmt.Errorf("%w: %d bytes mapped, %d more cannot be counted", ErrOutOfMemory, h.mapped, least)
+			return fmt.Errorf("%w: %s, %d more cannot be counted", ErrOutOfMemory, h.counted(), least)
 		default:
-			return fmt.Errorf("%w: %d bytes mapped, %d more needed, limit %d", ErrLimit, h.mapped, least, h.cfg.MaxBytes)
+			return fmt.Errorf("%w: %s, %d more needed, limit %d", ErrLimit, h.counted(), least, h.limit())
 		}
 	}
 	mem, err := h.mapFor(size)
@@ -139,12 +138,27 @@ func (h *Heap) notePeak() { h.peak = max(h.peak, h.mapped+h.guards) }
 
 // room is how many more bytes may be mapped; without a bound, as many as an int can
 // count, which on a 32-bit system are fewer than there are. Under mu.
-func (h *Heap) room() int {
-	most := h.cfg.MaxBytes
-	if most <= 0 {
-		most = math.MaxInt
+func (h *Heap) room() int { return h.limit() - h.mapped - h.guards - h.leave - h.coming }
+
+func (h *Heap) limit() int {
+	if h.cfg.MaxBytes > 0 {
+		return h.cfg.MaxBytes
 	}
-	return most - h.mapped - h.guards - h.leave - h.coming
+	return math.MaxInt
+}
+
+// counted names what counts towards the limit. Under mu.
+func (h *Heap) counted() string {
+	s := fmt.Sprintf("%d bytes mapped", h.mapped)
+	for _, more := range []struct {
+		bytes int
+		are   string
+	}{{h.guards, "between guard pages"}, {h.leave, "being unmapped"}, {h.coming, "being mapped"}} {
+		if more.bytes > 0 {
+			s += fmt.Sprintf(", %d %s", more.bytes, more.are)
+		}
+	}
+	return s
 }
 
 // mapFor makes the source map size bytes. It releases mu meanwhile, since the
