@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 
 	"github.com/gomem-go/gomem/cmd/gomem/internal/relay"
 	"github.com/gomem-go/gomem/cmd/gomem/internal/replay"
@@ -67,9 +68,8 @@ func dispatch(ctx context.Context, args []string, stdout, stderr io.Writer) int 
 		printHelp(stderr)
 		return 2
 	}
-	switch args[0] {
-	case "help", "-h", "-help", "--help":
-		if len(args) == 1 {
+	if isHelp(args[0]) {
+		if len(args) == 1 || isHelp(args[1]) {
 			printHelp(stdout)
 			return 0
 		}
@@ -83,6 +83,11 @@ func dispatch(ctx context.Context, args []string, stdout, stderr io.Writer) int 
 	}
 	fmt.Fprintf(stderr, "gomem: unknown command %q; \"gomem help\" lists them\n", args[0])
 	return 2
+}
+
+// isHelp reports that arg asks for help, as the flags of the commands do.
+func isHelp(arg string) bool {
+	return slices.Contains([]string{"help", "-h", "-help", "--help"}, arg)
 }
 
 // runCommand returns the exit status of a command, and whether there is such a

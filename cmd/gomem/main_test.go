@@ -16,6 +16,8 @@ func TestRun(t *testing.T) {
 		{nil, 2, "", "usage: gomem command"},
 		{[]string{"help"}, 0, "usage: gomem command", ""},
 		{[]string{"-h"}, 0, "usage: gomem command", ""},
+		{[]string{"help", "help"}, 0, "usage: gomem command", ""},
+		{[]string{"-h", "--help"}, 0, "usage: gomem command", ""},
 		{[]string{"help", "relay"}, 0, "usage: gomem relay [flags]", ""},
 		{[]string{"-h", "wcet"}, 0, "usage: gomem wcet [flags]", ""},
 		{[]string{"help", "fly"}, 2, "", `gomem: unknown command "fly"`},
