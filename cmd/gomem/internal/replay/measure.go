@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime"
@@ -145,10 +146,16 @@ func (al *allocator) throughput(ctx context.Context, t *trace.Trace, rounds int)
 		all[i] = float64(time.Since(start).Nanoseconds()) / float64(len(t.Ops))
 	}
 	runtime.ReadMemStats(&after)
-	slices.Sort(all)
 	// The collector and the clock make a few allocations of their own.
 	made := float64(after.Mallocs-before.Mallocs) / (float64(len(t.Ops)) * float64(rounds))
-	return all[len(all)/2], made, nil
+	return median(all), made, nil
+}
+
+// median sorts all and returns what is in the middle, of two the larger; all must
+// not be empty.
+func median[T cmp.Ordered](all []T) T {
+	slices.Sort(all)
+	return all[len(all)/2]
 }
 
 // latency runs t with a clock at every operation, less what the clock takes.
@@ -195,6 +202,5 @@ func clockCost() time.Duration {
 		gaps[i] = now.Sub(last)
 		last = now
 	}
-	slices.Sort(gaps)
-	return gaps[len(gaps)/2]
+	return median(gaps)
 }

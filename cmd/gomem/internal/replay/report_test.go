@@ -2,6 +2,7 @@ package replay
 
 import (
 	"bytes"
+	"context"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -69,6 +70,50 @@ func TestRunNamesWhatIsWrong(t *testing.T) {
 		var stdout, stderr bytes.Buffer
 		if status := Run(t.Context(), c.args, &stdout, &stderr); status != c.status || !strings.HasPrefix(stderr.String(), c.want) {
 			t.Errorf("%q: status %d, want %d; %q, want %q", c.args, status, c.status, &stderr, c.want)
+		}
+	}
+}
+
+func TestMedian(t *testing.T) {
+	for _, c := range []struct {
+		all  []int
+		want int
+	}{
+		{[]int{7}, 7}, {[]int{1, 2}, 2}, {[]int{2, 1}, 2}, {[]int{1, 2, 3}, 2},
+		{[]int{9, 1, 5}, 5}, {[]int{4, 8, 2, 6}, 6}, {[]int{3, 100, 1, 2, 200}, 3},
+	} {
+		if got := median(slices.Clone(c.all)); got != c.want {
+			t.Errorf("median of %v is %d, want %d", c.all, got, c.want)
+		}
+	}
+}
+
+// looks is a context that counts how often it is asked whether it is done: each run
+// of a short trace asks once.
+type looks struct {
+	context.Context
+	n int
+}
+
+func (l *looks) Err() error {
+	l.n++
+	return l.Context.Err()
+}
+
+// A trace runs once to record the memory, once to warm up, once for each round and
+// once with a clock.
+func TestRunRunsTheRounds(t *testing.T) {
+	tr, err := trace.New(program(4, 100), trace.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, rounds := range []int{1, 2, 7} {
+		ctx := &looks{Context: t.Context()}
+		if _, err := measure(ctx, configs()[0], tr, rounds); err != nil {
+			t.Fatal(err)
+		}
+		if ctx.n != rounds+3 {
+			t.Errorf("%d rounds: the trace ran %d times, want %d", rounds, ctx.n, rounds+3)
 		}
 	}
 }
