@@ -3,6 +3,7 @@ package tlsf_test
 import (
 	"errors"
 	"math/rand/v2"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -30,6 +31,7 @@ func TestLockedPool(t *testing.T) {
 			for range p.Blocks() {
 				break
 			}
+			runtime.Gosched() // for systems with one thread, which preempt nobody
 		}
 	})
 	for w := range workers {

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"math"
 	"slices"
-	"time"
-	"weak"
 )
 
 // pause keeps every goroutine out of the shards until resume. Under mu.
@@ -47,44 +45,6 @@ func (h *Heap) slack() bool {
 	slack := h.mapped - free - int(total-freed)
 	return slack > max(idleLimit*spanUnit, h.mapped/8)
 }
-
-// mayGo says whether a chunk could become empty if the shards gave their spans back, and
-// go: otherwise a heap that is quiet need not be paused. Under mu.
-func (h *Heap) mayGo() bool {
-	empty := h.nempty
-	for _, c := range h.chunks {
-		if c != nil && !c.idle && c.size-c.place.FreeBytes() == c.spanned {
-			if empty++; empty > 1 || len(c.raw) > h.staying() {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// slackIsDue says whether a heap in use is to be paused because of its slack: where that
-// gained nothing before, only in every 2nd, 4th, 8th or 16th period. Under mu.
-func (h *Heap) slackIsDue() bool {
-	if h.rest > 0 {
-		h.rest--
-		return false
-	}
-	return h.slack()
-}
-
-// looked notes whether a pause of the clock's gained an empty chunk. Under mu.
-func (h *Heap) looked(gained bool) {
-	if gained {
-		h.rests = 0
-	} else {
-		h.rests = min(2*h.rests+1, maxRests)
-	}
-	h.rest = h.rests
-}
-
-// staying is the size up to which the last empty chunk stays: no more than a small
-// block ever has mapped.
-func (h *Heap) staying() int { return max(maxChunk, h.cfg.Size) + spanUnit }
 
 // reclaim takes in what was freed remotely, returns the empty spans of every
 // shard to the chunks, and hands the spans with free slots of those shards
@@ -176,76 +136,6 @@ func (h *Heap) releaseIdle() {
 		h.arm()
 	}
 	_ = h.unlock(nil)
-}
-
-// tickPeriod is how long an empty chunk must have been empty before it goes
-// back to the backing by itself.
-const tickPeriod = 250 * time.Millisecond
-
-// maxRests is for how many periods, at most, slack alone has the clock pause nobody.
-const maxRests = 15
-
-// arm starts the clock of the trimming policy, which keeps no heap alive that
-// nobody has any more. Under mu.
-func (h *Heap) arm() {
-	if h.ticking.Load() || h.closed {
-		return
-	}
-	h.ticking.Store(true)
-	h.low = h.nempty
-	self := weak.Make(h)
-	time.AfterFunc(tickPeriod, func() {
-		if h := self.Value(); h != nil {
-			h.tick()
-		}
-	})
-}
-
-// wake starts the clock after a free that touched no chunk: the last slots of a
-// load are freed without a lock, and maybe where nobody allocates any more.
-func (h *Heap) wake() {
-	if !h.ticking.Load() {
-		h.startClock()
-	}
-}
-
-func (h *Heap) startClock() {
-	h.mu.Lock()
-	h.arm()
-	h.mu.Unlock()
-}
-
-// tick unmaps as many chunks as nobody needed during the last period, but one: the
-// low-water mark of empty chunks tells how many. While there is more to give it
-// comes back.
-func (h *Heap) tick() {
-	h.mu.Lock()
-	h.ticking.Store(false)
-	if !h.closed {
-		held := h.debugTick()
-		low := h.low
-		h.high -= h.high / 8
-		total, freed := h.totals()
-		quiet := total == h.ticked && freed == h.tickedFreed
-		h.ticked, h.tickedFreed = total, freed
-		if quiet && h.mayGo() || h.slackIsDue() {
-			empty := h.nempty
-			h.reclaimAll()
-			h.looked(h.nempty > empty)
-		}
-		dropped := h.dropEmpty(low, true)
-		if quiet || dropped > 0 {
-			h.forgetSpares()
-		}
-		h.period++
-		if !quiet || dropped > 0 || h.nempty > 1 || held {
-			h.arm()
-		}
-		if h.sampler != nil {
-			h.offer()
-		}
-	}
-	_ = h.guardUnlock(nil)
 }
 
 // Trim gives back to the backing every chunk that holds no block.
