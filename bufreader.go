@@ -39,10 +39,10 @@ var readerMemory = sync.OnceValue(func() *ScalableMemoryAllocator {
 //
 // A view (from ReadRange, ReadBytes, Peek, Next, ReadSlice or ReadUntil) is
 // valid until the next call that reads, peeks or skips, and until Recycle or
-// Reset; with HoldViews it is valid until Release. Its holder may write to it,
-// up to its length; append copies. Use ReadShared for bytes that must live
-// longer: they are valid until their last Release. Strings, numbers and headers
-// are copies, owned by the caller.
+// Reset; with HoldViews it is valid until Release, as is the list of ReadBytes. Its
+// holder may write to it, up to its length; append copies. Use ReadShared for bytes
+// that must live longer: they are valid until their last Release. Strings, numbers
+// and headers are copies, owned by the caller.
 //
 // # All or nothing
 //
@@ -87,13 +87,13 @@ type BufReader struct {
 	// and ReadShared may ask for. Zero means the default, less than zero no limit.
 	MaxLineBytes, MaxHeaderBytes, MaxFrameBytes int
 
-	// HoldViews makes views valid until Release instead of until the next read,
-	// the contract of bufiox.Reader. Set it before reading. All blocks that were read
-	// are then held until Release, except those read entirely within one call that
-	// returns no views of them: Skip, Discard, WriteTo, ReadNto, ReadBinary,
-	// ReadString, ReadLine, and a ReadRange beyond MaxFrameBytes. A program that
-	// reads by small calls without views, such as ReadByte, must still call Release
-	// now and then.
+	// HoldViews makes views, and the lists of ReadBytes, valid until Release instead
+	// of until the next read, the contract of bufiox.Reader. Set it before reading.
+	// All blocks that were read are then held until Release, except those read
+	// entirely within one call that returns no views of them: Skip, Discard, WriteTo,
+	// ReadNto, ReadBinary, ReadString, ReadLine, and a ReadRange beyond MaxFrameBytes.
+	// A program that reads by small calls without views, such as ReadByte, must still
+	// call Release now and then.
 	HoldViews bool
 
 	buf     []byte // memory of the front block; buf[r:w] is unread

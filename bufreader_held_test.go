@@ -58,3 +58,27 @@ func TestHoldsWhatIsSeen(t *testing.T) {
 		}
 	}
 }
+
+// TestHoldsLists: with HoldViews the list of a chain lives as long as what it lists,
+// whatever is read after it.
+func TestHoldsLists(t *testing.T) {
+	const blockLen = 100
+	sent := noise(10_000)
+	for name, read := range readers {
+		for _, n := range []int{0, 1, blockLen, blockLen + 1, 5 * blockLen} {
+			b := newTestReader(t, bytes.NewReader(sent), blockLen)
+			b.HoldViews = true
+			first, err := b.ReadBytes(n)
+			expectError(t, err, nil)
+			second, err := b.ReadBytes(3 * blockLen)
+			expectError(t, err, nil)
+			_ = read(b)
+			got := append(first.ToBytes(), second.ToBytes()...)
+			if first.Size != n || !bytes.Equal(got, sent[:n+3*blockLen]) {
+				t.Errorf("%s changed a list of %d bytes, or the next one", name, n)
+			}
+			expectError(t, b.Release(nil), nil)
+			b.Recycle()
+		}
+	}
+}

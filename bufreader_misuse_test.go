@@ -27,7 +27,13 @@ var readers = map[string]func(b *BufReader) error{
 	"ReadRange":  func(b *BufReader) error { return b.ReadRange(5, func([]byte) {}) },
 	"stream":     func(b *BufReader) error { return b.ReadRange(1<<30, func([]byte) {}) },
 	"ReadBytes":  func(b *BufReader) error { _, err := b.ReadBytes(5); return err },
-	"ReadShared": func(b *BufReader) error { _, err := b.ReadShared(5); return err },
+	"ReadShared": func(b *BufReader) error {
+		s, err := b.ReadShared(5)
+		if err == nil {
+			err = s.Release()
+		}
+		return err
+	},
 	"ReadString": func(b *BufReader) error { _, err := b.ReadString(5); return err },
 	"ReadNto":    func(b *BufReader) error { return b.ReadNto(1<<15, make([]byte, 1<<15)) },
 	"ReadBinary": func(b *BufReader) error { _, err := b.ReadBinary(make([]byte, 5)); return err },

@@ -1,6 +1,9 @@
 package gomem
 
-import "errors"
+import (
+	"errors"
+	"slices"
+)
 
 // Peek returns the next n bytes without consuming them: one contiguous view,
 // valid until the next call on the reader.
@@ -155,13 +158,13 @@ func (b *BufReader) stream(n int, yield func([]byte)) error {
 }
 
 // ReadBytes consumes n bytes and returns them as a chain of views. The views, and
-// the list of buffers itself, are valid until the next call on the reader. Up to
-// BufLen bytes come as exactly one view, more as one for each block they lie in. Use
-// ReadShared for bytes that must live longer.
+// the list of buffers itself, are valid until the next call on the reader, or with
+// HoldViews until Release. Up to BufLen bytes come as exactly one view, more as one
+// for each block they lie in. Use ReadShared for bytes that must live longer.
 //
 // Requires 0 <= n <= MaxFrameBytes; errors as for Next, with nothing consumed. Up
 // to BufLen the cost is that of Peek; beyond, O(blocks) besides the source,
-// without a copy.
+// without a copy. With HoldViews it allocates the list.
 func (b *BufReader) ReadBytes(n int) (Memory, error) {
 	if n <= b.blockLen() {
 		v, err := b.flatView("ReadBytes", n)
@@ -177,6 +180,9 @@ func (b *BufReader) ReadBytes(n int) (Memory, error) {
 		b.take(n)
 	}
 	v := b.views
+	if b.HoldViews { // the next call makes its list there
+		v = slices.Clone(v)
+	}
 	return Memory{Size: n, Buffers: v[:len(v):len(v)]}, nil
 }
 
