@@ -2,9 +2,13 @@ package gomem
 
 import (
 	"bytes"
+	"errors"
 	"io"
+	"maps"
 	"net"
+	"runtime"
 	"testing"
+	"weak"
 )
 
 // kept is what the blocks of a reader that wait cost: their memory, their headers and
@@ -104,6 +108,50 @@ func TestNoPacketKeptByShorterCalls(t *testing.T) {
 		for i, v := range b.views[:cap(b.views)] {
 			if v != nil {
 				t.Errorf("hold %v: view %d is still there after Recycle", hold, i)
+			}
+		}
+	}
+}
+
+// TestWaitKeepsNoPacket: a packet that was read out is not kept from the garbage
+// collector while the reader waits for the next one, whichever call waits. The end of
+// the stream is where such a wait can be looked at.
+func TestWaitKeepsNoPacket(t *testing.T) {
+	const n = 1 << 16
+	reads := maps.Clone(readers)
+	reads["Skip to the end"] = func(b *BufReader) error { return b.Skip(1 << 20) }
+	for name, read := range reads {
+		for _, lists := range []bool{false, true} {
+			for _, hold := range []bool{false, true} {
+				p := make([]byte, n)
+				packet := weak.Make(&p[0])
+				var b *BufReader
+				if lists {
+					feed := make(chan net.Buffers, 1)
+					feed <- net.Buffers{p}
+					close(feed)
+					b = NewBufReaderBuffersChan(feed)
+				} else {
+					feed := make(chan []byte, 1)
+					feed <- p
+					close(feed)
+					b = NewBufReaderChan(feed)
+				}
+				b.HoldViews = hold
+				seen := n
+				if !hold && (name == "stream" || name == "WriteTo" || name == "Skip to the end") {
+					seen = n / 2 // and the call itself reads out the rest
+				}
+				_, err := b.Next(seen)
+				expectError(t, errors.Join(err, b.Release(nil)), nil)
+				if err := read(b); err != nil && err != io.ErrUnexpectedEOF {
+					expectError(t, err, io.EOF)
+				}
+				runtime.GC()
+				if packet.Value() != nil {
+					t.Errorf("%s, lists %v, hold %v: the packet is kept", name, lists, hold)
+				}
+				b.Recycle()
 			}
 		}
 	}

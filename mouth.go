@@ -31,6 +31,7 @@ type packets struct {
 func packetFeed(ch chan []byte) feeder { return &packets{ch: ch} }
 
 func (p *packets) next() (net.Buffers, error) {
+	p.one[0] = nil // read out, maybe: the wait must not keep it
 	b, ok := <-p.ch
 	if !ok {
 		p.ended = true
