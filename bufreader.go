@@ -106,6 +106,7 @@ type BufReader struct {
 	feed    feeder       // the channel, or nil
 	raw     *rawSource   // src again, where it can wait without a buffer
 	pulling bool         // the source is running
+	merged  bool         // the front is a copy that merge made
 	err     error        // arrived with bytes; delivered after them
 	total   int64        // bytes taken from the source
 	mark    int64        // total read when Release was last called
@@ -246,7 +247,7 @@ func (b *BufReader) giveBack() {
 		s := b.queue.pop()
 		s.blk.leave(s.w)
 	}
-	b.front, b.buf, b.r, b.w, b.queued = nil, nil, 0, 0, 0
+	b.front, b.buf, b.r, b.w, b.queued, b.merged = nil, nil, 0, 0, 0, false
 	b.forgetViews()
 }
 
@@ -277,8 +278,7 @@ type sight struct {
 }
 
 // sight marks what views may be of: the front and what is held. There are none of the
-// queue, for a block gets there without having been read, or by merge, which looks
-// at it alone.
+// queue, for a block gets there without having been read, and merge looks at it alone.
 func (b *BufReader) sight() sight { return sight{b.front, len(b.held)} }
 
 // unseen lets go of the blocks that were read out since, without a view of them.

@@ -47,17 +47,21 @@ func (b *BufReader) settleBlocks() {
 	if !b.HoldViews {
 		b.dropHeld()
 	}
-	if b.r == b.w && b.queued > 0 {
+	if b.queued > 0 && b.w-b.r <= b.queue.next().r {
 		b.popFront()
 	}
 }
 
-// popFront retires the exhausted front and makes the next block the front.
+// popFront retires the front and makes the next block the front. What is unread in
+// the front merge took from there: it becomes unread again where it came from, as
+// the holder of a view may have changed it.
 func (b *BufReader) popFront() {
+	rest := b.buf[b.r:b.w]
 	b.retireFront()
 	s := b.queue.pop()
 	b.queued -= s.w - s.r
-	b.front, b.buf, b.r, b.w = s.blk, s.blk.mem, s.r, s.w
+	b.front, b.buf, b.r, b.w = s.blk, s.blk.mem, s.r-len(rest), s.w
+	copy(b.buf[b.r:], rest)
 }
 
 // retireFront takes the front out of reading. Views of it may be out, unless there
@@ -70,7 +74,7 @@ func (b *BufReader) retireFront() {
 	default:
 		b.held = append(b.held, heldBlock{b.front, b.w})
 	}
-	b.front, b.buf, b.r, b.w = nil, nil, 0, 0
+	b.front, b.buf, b.r, b.w, b.merged = nil, nil, 0, 0, false
 }
 
 // regular reports that the front is a block like others, none made for a single
@@ -227,7 +231,8 @@ func (b *BufReader) vacateFront() {
 	}
 }
 
-// giveUpFront lets go of a front without unread bytes.
+// giveUpFront lets go of a front without unread bytes, or whose unread bytes were
+// copied.
 func (b *BufReader) giveUpFront() {
 	b.retireFront()
 	if !b.HoldViews {
@@ -279,82 +284,6 @@ func (b *BufReader) chain(n int, more func(*BufReader) error) error {
 			return err
 		}
 	}
-	return nil
-}
-
-// flat makes n bytes available in one piece at the front. Who calls it lets short
-// name the end of the stream.
-func (b *BufReader) flat(n int) error {
-	defer b.guard()
-	for b.w-b.r < n {
-		var err error
-		switch {
-		case b.queued > 0 || b.src == nil || n > b.blockLen():
-			if err := b.chain(n, (*BufReader).more); err != nil {
-				return err
-			}
-			if b.w-b.r < n {
-				return b.merge(n)
-			}
-			return nil
-		case b.r == b.w || b.err != nil:
-			err = b.more()
-		default:
-			if n > len(b.buf)-b.r || b.r > 0 && len(b.buf)-b.w < b.least() {
-				if err := b.makeRoom(); err != nil {
-					return err
-				}
-			}
-			err = b.fillTail()
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// makeRoom moves the unread bytes of the front to the beginning of a block: of
-// theirs if it is reusable, else of a new one.
-func (b *BufReader) makeRoom() error {
-	if b.regular() && b.reusable() {
-		b.slide()
-		return nil
-	}
-	mem, err := b.alloc(b.blockLen())
-	if err != nil {
-		return err
-	}
-	n := copy(mem, b.buf[b.r:b.w])
-	b.retireFront()
-	b.front, b.buf, b.w = newBlock(mem, b.Allocator, b.shares), mem, n
-	return nil
-}
-
-// merge copies the first n unread bytes, all present, into one block that
-// becomes the front.
-func (b *BufReader) merge(n int) error {
-	mem, err := b.alloc(n)
-	if err != nil {
-		return err
-	}
-	at, since := 0, b.sight()
-	for at < n {
-		if b.r == b.w {
-			b.popFront()
-		}
-		k := copy(mem[at:], b.buf[b.r:b.w])
-		at += k
-		b.r += k
-	}
-	if b.r < b.w {
-		b.queue.unpop(segment{b.front, b.r, b.w})
-		b.queued += b.w - b.r
-	} else {
-		b.retireFront()
-	}
-	b.unseen(since)
-	b.front, b.buf, b.r, b.w = newBlock(mem, b.Allocator, b.shares), mem, 0, n
 	return nil
 }
 

@@ -16,6 +16,9 @@ func (q *segments) empty() bool { return len(q.all) == 0 }
 // list is what waits, in order.
 func (q *segments) list() []segment { return q.all[q.head:] }
 
+// next is the one that is taken out next; there must be one.
+func (q *segments) next() *segment { return &q.all[q.head] }
+
 // last is the one that came last; there must be one.
 func (q *segments) last() *segment { return &q.all[len(q.all)-1] }
 
@@ -35,16 +38,6 @@ func (q *segments) pop() segment {
 	q.head++
 	q.tidy()
 	return s
-}
-
-// unpop makes s the next one, after a pop.
-func (q *segments) unpop(s segment) {
-	if q.empty() {
-		q.all = append(q.all, s)
-		return
-	}
-	q.head--
-	q.all[q.head] = s
 }
 
 // dropLast takes out the one that came last.
