@@ -269,16 +269,16 @@ func (t *TwoTree) release(start, size int) error {
 		return doubleFree(start, end, a.start, a.end)
 	}
 	t.free += size
-	f := finger{low: b.end + 1, high: min(a.start-1, t.size), below: math.MaxInt}
+	f := finger{low: b.end + 1, high: max(min(a.start-1, t.size), end), below: math.MaxInt}
 	if before == 0 && after == 0 {
 		f.below = 0
 	}
 	switch {
-	case a.start == end && b.end == start:
+	case a.start == end && after != 0 && b.end == start:
 		t.remove(before)
 		t.resize(after, b.start, a.end)
 		return nil
-	case a.start == end:
+	case a.start == end && after != 0: // a range may end at MaxInt
 		t.resize(after, start, a.end)
 		f.node, f.high = after, a.end
 	case b.end == start:
