@@ -111,3 +111,21 @@ func TestBuddyBeyondTheRange(t *testing.T) {
 		}
 	}
 }
+
+// What Verify costs does not depend on how long a block is that was freed in part.
+func TestBuddyVerifiesAHugeBlock(t *testing.T) {
+	const units = math.MaxInt32
+	b := offset.NewBuddy(units, 1)
+	at := b.Allocate(1 << 30)
+	for _, part := range []int{0, 1 << 20, 1<<30 - 1} {
+		if err := b.Free(at+part, 1); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Verify(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := units - (1<<30 - 3); b.FreeBytes() != want {
+		t.Errorf("%d offsets are free, want %d", b.FreeBytes(), want)
+	}
+}

@@ -239,7 +239,7 @@ func (b *Buddy) verifyRuns(runs, blocks []Block) error {
 		if r.Start <= before || r.Start >= r.End {
 			return fmt.Errorf("run %v after offset %d", r, before)
 		}
-		for pos := r.Start; pos < r.End; pos = (pos/unit + 1) * unit {
+		for pos := r.Start; pos < r.End; pos = blocks[i].End {
 			for i < len(blocks) && blocks[i].End <= pos {
 				i++
 			}
@@ -250,10 +250,12 @@ func (b *Buddy) verifyRuns(runs, blocks []Block) error {
 		before = r.End
 	}
 	for _, block := range blocks {
-		for u := block.Start; u < block.End; u += unit {
-			if j := firstEndingAfter(runs, u); j == len(runs) || runs[j].Start >= u+unit {
+		for u := block.Start; u < block.End; {
+			j := firstEndingAfter(runs, u)
+			if j == len(runs) || runs[j].Start >= u+unit {
 				return fmt.Errorf("unit at %d is held and has no live byte", u)
 			}
+			u = (runs[j].End + unit - 1) &^ (unit - 1)
 		}
 	}
 	return nil
