@@ -310,3 +310,38 @@ func TestBackingFaults(t *testing.T) {
 		t.Errorf("%d mappings of %d bytes leaked", n, bytes)
 	}
 }
+
+// A source that does not keep its promise is found out before a block is.
+func TestBackingBreaksItsPromise(t *testing.T) {
+	const size = 1 << 16
+	for name, part := range map[string]func(mem []byte) []byte{
+		"nothing": func([]byte) []byte { return nil },
+		"short":   func(mem []byte) []byte { return mem[:size/2] },
+		"long":    func(mem []byte) []byte { return mem[:size+16] },
+		"askew":   func(mem []byte) []byte { return mem[16 : size+16] },
+	} {
+		given, taken := []byte(nil), []byte(nil)
+		p, err := tlsf.New(size, tlsf.WithBacking(unmapper{mapper{backing.Heap(), func(int) ([]byte, error) {
+			mem, err := backing.Heap().Map(2 * size)
+			given = part(mem)
+			return given, err
+		}}, &taken}))
+		if p != nil || !errors.Is(err, tlsf.ErrOutOfMemory) {
+			t.Errorf("%s: New = %v, %v", name, p, err)
+		}
+		if len(given) != len(taken) || unsafe.SliceData(given) != unsafe.SliceData(taken) {
+			t.Errorf("%s: %d bytes were mapped and %d given back", name, len(given), len(taken))
+		}
+	}
+}
+
+// unmapper is a source that notes what is given back.
+type unmapper struct {
+	mapper
+	taken *[]byte
+}
+
+func (u unmapper) Unmap(mem []byte) error {
+	*u.taken = mem
+	return nil
+}

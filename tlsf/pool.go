@@ -1,6 +1,7 @@
 package tlsf
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"unsafe"
@@ -50,14 +51,14 @@ const (
 
 func roundUp(n, to int) int { return (n + to - 1) &^ (to - 1) }
 
-// New makes a pool of size bytes, rounded up to a multiple of 16. All of them
-// are for blocks: the tables lie beside them, on the Go heap.
+// New makes a pool of size bytes, rounded up to a multiple of 16, or of 64 for the
+// largest. All of them are for blocks: the tables lie beside them, on the Go heap.
 //
-// size must be positive and at most 128 GiB, or New returns ErrInvalidSize; if
-// the memory is not available, it returns ErrOutOfMemory. Without options the
-// memory comes from the Go heap and, like any slice, lives as long as
-// something refers to it. O(1), apart from the work of the system and of the
-// options.
+// size must be positive and less than 128 GiB, or New returns ErrInvalidSize; if
+// the memory is not available, or not what a [backing.Source] has to return, it
+// returns ErrOutOfMemory. Without options the memory comes from the Go heap and,
+// like any slice, lives as long as something refers to it. O(1), apart from the
+// work of the system and of the options.
 func New(size int, opts ...Option) (*Pool, error) {
 	var c config
 	for _, opt := range opts {
@@ -78,6 +79,9 @@ func New(size int, opts ...Option) (*Pool, error) {
 	if err != nil {
 		return nil, fmt.Errorf("tlsf: pool of %d bytes: %w", size, err)
 	}
+	if err := broken(src, mem, size); err != nil {
+		return nil, fmt.Errorf("tlsf: pool of %d bytes: %w", size, err)
+	}
 	p := &Pool{
 		place:  *offset.NewTLSF(size, unit),
 		mem:    mem,
@@ -88,6 +92,20 @@ func New(size int, opts ...Option) (*Pool, error) {
 	p.prepare(&c)
 	backing.Poison(mem)
 	return p, nil
+}
+
+// broken gives back a mapping of size bytes that is not as a source promises: its
+// blocks would be cut short, or not be aligned.
+func broken(src backing.Source, mem []byte, size int) error {
+	page := src.PageSize()
+	if len(mem) == size && page > 0 && address(mem)%uintptr(max(page, granule)) == 0 {
+		return nil
+	}
+	err := fmt.Errorf("%s, with pages of %d bytes, returned %d at %#x: %w", src.Name(), page, len(mem), address(mem), ErrOutOfMemory)
+	if len(mem) > 0 {
+		err = errors.Join(err, src.Unmap(mem))
+	}
+	return err
 }
 
 // prepare grows the tables, and touches them and the memory, as far as asked.
