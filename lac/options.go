@@ -33,8 +33,9 @@ func WithIdleArenas(n int) Option { return func(s *settings) { s.lacCap = n } }
 func WithChunkSize(n int) Option { return func(s *settings) { s.chunkSize = n } }
 
 // WithIdleChunks allocates some chunks at once and never trims below that number,
-// and bounds the idle memory of the pool to most chunks. The defaults are 0 and
-// 1,024.
+// and bounds the idle memory of the pool to most chunks. Neither counts the first
+// chunk of an arena: that stays with the arena when it is idle, and is dropped with
+// it once nobody needed it between two collections. The defaults are 0 and 1,024.
 func WithIdleChunks(some, most int) Option {
 	return func(s *settings) { s.chunks, s.maxIdle = some, most }
 }

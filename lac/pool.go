@@ -139,9 +139,9 @@ func (p *AllocatorPool) prepare(s settings) {
 
 // NewAllocatorPool makes a pool: name and logger are for reports, at most lacCap
 // arenas and chunksCap chunks are kept idle, a chunk has chunkSize bytes, and
-// defaultChunks of them are allocated at once and never trimmed. A nil logger
-// means the log package; values out of range are adjusted as described at the
-// options of [NewPool]. O(defaultChunks).
+// defaultChunks of them are allocated at once; [WithIdleChunks] says which chunks
+// these numbers count. A nil logger means the log package; values out of range are
+// adjusted as described at the options of [NewPool]. O(defaultChunks).
 func NewAllocatorPool(name string, logger Logger, lacCap, chunkSize, defaultChunks, chunksCap int) *AllocatorPool {
 	return NewPool(name, WithLogger(logger), WithIdleArenas(lacCap), WithChunkSize(chunkSize),
 		WithIdleChunks(defaultChunks, chunksCap))
