@@ -65,6 +65,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if flags.NArg() != 1 {
 		return errors.New("one package is wanted, such as ./offset")
 	}
+	if *n < 0 {
+		return fmt.Errorf("-n %d, want at least 0", *n)
+	}
 	pkg := flags.Arg(0)
 	all, err := find(filepath.Join(*root, pkg))
 	if err != nil {

@@ -41,7 +41,7 @@ func TestSurvivorsAreNamed(t *testing.T) {
 }
 
 func TestBadArguments(t *testing.T) {
-	for _, args := range [][]string{{}, {"./a", "./b"}, {"-root", t.TempDir(), "./none"}} {
+	for _, args := range [][]string{{}, {"./a", "./b"}, {"-root", t.TempDir(), "./none"}, {"-root", module(t), "-n", "-1", "./p"}} {
 		if err := run(t.Context(), args, &bytes.Buffer{}, &bytes.Buffer{}); err == nil {
 			t.Errorf("run(%s) found nothing wrong", strings.Join(args, " "))
 		}
