@@ -1,7 +1,6 @@
 package gomem
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -95,7 +94,7 @@ func (p *chunkPool) Release(mem []byte) error { return p.inner.Release(mem) }
 // O(size) to clear.
 func (p *chunkPool) Map(size int) ([]byte, error) {
 	if size <= 0 || size > MaxBlockSize {
-		mem, err := p.mapInner(size)
+		mem, err := backing.Map(p.inner, size)
 		if err == nil {
 			p.mu.Lock()
 			p.live[&mem[0]] = pooledChunk{n: size}
@@ -105,19 +104,6 @@ func (p *chunkPool) Map(size int) ([]byte, error) {
 	}
 	mem, dirty, err := p.cut(size)
 	clear(mem[:dirty])
-	return mem, err
-}
-
-// mapInner has the inner source map size bytes. A mapping of another length goes back.
-func (p *chunkPool) mapInner(size int) ([]byte, error) {
-	mem, err := p.inner.Map(size)
-	if err == nil && len(mem) != size {
-		err = fmt.Errorf("pool: source %s mapped %d bytes instead of %d", p.inner.Name(), len(mem), size)
-		if len(mem) > 0 {
-			err = errors.Join(err, p.inner.Unmap(mem))
-		}
-		return nil, err
-	}
 	return mem, err
 }
 
@@ -131,7 +117,7 @@ func (p *chunkPool) cut(size int) (mem []byte, dirty int, err error) {
 			return mem, dirty, nil
 		}
 	}
-	whole, err := p.mapInner(segmentSize)
+	whole, err := backing.Map(p.inner, segmentSize)
 	if err != nil {
 		return nil, 0, fmt.Errorf("pool: a segment for %d bytes: %w", size, err)
 	}

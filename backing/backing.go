@@ -5,7 +5,10 @@
 // packages above it.
 package backing
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 // The errors of a source; compare with errors.Is. An error also wraps the
 // system's errno, if there is one.
@@ -45,7 +48,27 @@ type Source interface {
 	PageSize() int
 }
 
-// MapUnzeroed is s.Map without the promise of zeros, for callers that write
+// Map is s.Map for callers that cannot trust s: a mapping of another length, or not
+// aligned to pages and to 16 bytes, goes back to s, and the error says so and wraps
+// ErrOutOfMemory.
+func Map(s Source, size int) ([]byte, error) {
+	mem, err := s.Map(size)
+	page := s.PageSize()
+	if err != nil || len(mem) == size && page > 0 && misalignment(mem, max(page, leastAlign)) == 0 {
+		return mem, err
+	}
+	err = fmt.Errorf("%w: source %s, with pages of %d bytes, returned %d bytes at %p instead of %d",
+		ErrOutOfMemory, s.Name(), page, len(mem), mem, size)
+	if len(mem) > 0 {
+		err = errors.Join(err, s.Unmap(mem))
+	}
+	return nil, err
+}
+
+// leastAlign is what allocators rely on, whatever a source calls a page.
+const leastAlign = 16
+
+// MapUnzeroed is [Map] without the promise of zeros, for callers that write
 // before they read: the bytes hold whatever they held before. Only [Heap]
 // benefits, when the runtime would have to clear memory that the program has
 // used before.
@@ -53,7 +76,7 @@ func MapUnzeroed(s Source, size int) ([]byte, error) {
 	if u, ok := s.(interface{ mapUnzeroed(int) ([]byte, error) }); ok {
 		return u.mapUnzeroed(size)
 	}
-	return s.Map(size)
+	return Map(s, size)
 }
 
 // Protector is implemented by a [Source] that can protect its mappings: any

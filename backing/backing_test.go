@@ -185,3 +185,59 @@ func TestMapUnzeroed(t *testing.T) {
 		})
 	}
 }
+
+// odd is a source whose mappings are parts of others, with pages of its own.
+type odd struct {
+	*backing.Faulty
+	part func(mem []byte) []byte
+	page int
+	back []byte
+}
+
+func (o *odd) PageSize() int { return o.page }
+
+func (o *odd) Map(size int) ([]byte, error) {
+	mem, err := o.Faulty.Map(2 * size)
+	o.back = nil
+	return o.part(mem), err
+}
+
+func (o *odd) Unmap(mem []byte) error {
+	o.back = mem
+	return nil
+}
+
+// TestMapFindsOut: a mapping that breaks the promise of its source goes back, exactly.
+func TestMapFindsOut(t *testing.T) {
+	const size = 1 << 16
+	for name, row := range map[string]struct {
+		part func(mem []byte) []byte
+		page int
+		ok   bool
+	}{
+		"as promised": {func(mem []byte) []byte { return mem[:size:size] }, 4096, true},
+		"nothing":     {func([]byte) []byte { return nil }, 4096, false},
+		"empty":       {func(mem []byte) []byte { return mem[:0] }, 4096, false},
+		"short":       {func(mem []byte) []byte { return mem[:size-1] }, 4096, false},
+		"long":        {func(mem []byte) []byte { return mem[:size+1] }, 4096, false},
+		"askew":       {func(mem []byte) []byte { return mem[16 : size+16] }, 4096, false},
+		"small pages": {func(mem []byte) []byte { return mem[16 : size+16] }, 1, true},
+		"odd":         {func(mem []byte) []byte { return mem[8 : size+8] }, 1, false},
+		"no pages":    {func(mem []byte) []byte { return mem[:size] }, 0, false},
+	} {
+		for _, f := range []func(backing.Source, int) ([]byte, error){backing.Map, backing.MapUnzeroed} {
+			var given []byte
+			src := &odd{Faulty: backing.NewFaulty(nil), page: row.page}
+			src.part = func(mem []byte) []byte { given = row.part(mem); return given }
+			mem, err := f(src, size)
+			back := given
+			if row.ok || len(given) == 0 {
+				back = nil
+			}
+			if row.ok != (len(mem) == size) || row.ok != (err == nil) || !row.ok && !errors.Is(err, backing.ErrOutOfMemory) ||
+				unsafe.SliceData(src.back) != unsafe.SliceData(back) || len(src.back) != len(back) {
+				t.Errorf("%s: %d bytes, %v, and %d of %d given back", name, len(mem), err, len(src.back), len(given))
+			}
+		}
+	}
+}

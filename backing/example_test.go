@@ -161,6 +161,21 @@ func ExampleFaulty_Release() {
 	// <nil>
 }
 
+// half is a source that maps half of what it is asked for.
+type half struct{ backing.Source }
+
+func (h half) Map(size int) ([]byte, error) { return h.Source.Map(size / 2) }
+
+func ExampleMap() {
+	src := backing.NewFaulty(backing.Heap())
+	mem, err := backing.Map(half{src}, 1<<20)
+	fmt.Println(len(mem), errors.Is(err, backing.ErrOutOfMemory))
+	fmt.Println(src.Live()) // what it mapped went back
+	// Output:
+	// 0 true
+	// 0 0
+}
+
 func ExampleMapUnzeroed() {
 	mem, err := backing.MapUnzeroed(backing.Heap(), 1<<20)
 	if err != nil {

@@ -98,5 +98,5 @@ func roundDown(n, to int) int { return n &^ (to - 1) }
 // misalignment is how far mem starts beyond a multiple of to.
 func misalignment(mem []byte, to int) int {
 	// Safety: the address is only measured, never turned back into a pointer.
-	return int(uintptr(unsafe.Pointer(unsafe.SliceData(mem))) & uintptr(to-1))
+	return int(uintptr(unsafe.Pointer(unsafe.SliceData(mem))) % uintptr(to))
 }

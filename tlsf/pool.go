@@ -1,7 +1,6 @@
 package tlsf
 
 import (
-	"errors"
 	"fmt"
 	"sync"
 	"unsafe"
@@ -75,11 +74,8 @@ func New(size int, opts ...Option) (*Pool, error) {
 	}
 	size = roundUp(size, unit)
 	src := c.source()
-	mem, err := src.Map(size)
+	mem, err := backing.Map(src, size)
 	if err != nil {
-		return nil, fmt.Errorf("tlsf: pool of %d bytes: %w", size, err)
-	}
-	if err := broken(src, mem, size); err != nil {
 		return nil, fmt.Errorf("tlsf: pool of %d bytes: %w", size, err)
 	}
 	p := &Pool{
@@ -92,20 +88,6 @@ func New(size int, opts ...Option) (*Pool, error) {
 	p.prepare(&c)
 	backing.Poison(mem)
 	return p, nil
-}
-
-// broken gives back a mapping of size bytes that is not as a source promises: its
-// blocks would be cut short, or not be aligned.
-func broken(src backing.Source, mem []byte, size int) error {
-	page := src.PageSize()
-	if len(mem) == size && page > 0 && address(mem)%uintptr(max(page, granule)) == 0 {
-		return nil
-	}
-	err := fmt.Errorf("%s, with pages of %d bytes, returned %d at %#x: %w", src.Name(), page, len(mem), address(mem), ErrOutOfMemory)
-	if len(mem) > 0 {
-		err = errors.Join(err, src.Unmap(mem))
-	}
-	return err
 }
 
 // prepare grows the tables, and touches them and the memory, as far as asked.

@@ -163,7 +163,7 @@ func (h *Heap) counted() string {
 
 // mapFor makes the source map size bytes. It releases mu meanwhile, since the
 // system may take any amount of time. The bytes count towards the limit from the
-// start. A mapping of another length goes back.
+// start.
 func (h *Heap) mapFor(size int) (mem []byte, err error) {
 	returned := false
 	h.coming = size
@@ -175,12 +175,7 @@ func (h *Heap) mapFor(size int) (mem []byte, err error) {
 			h.mu.Unlock()
 		}
 	}()
-	if mem, err = backing.MapUnzeroed(h.cfg.Source, size); err == nil && len(mem) != size {
-		err = fmt.Errorf("source %s mapped %d bytes instead of %d", h.cfg.Source.Name(), len(mem), size)
-		if len(mem) > 0 {
-			err = errors.Join(err, h.cfg.Source.Unmap(mem))
-		}
-	}
+	mem, err = backing.MapUnzeroed(h.cfg.Source, size)
 	returned = true
 	return mem, err
 }
