@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/gomem-go/gomem/backing"
 )
@@ -149,16 +150,17 @@ func (h *Heap) limit() int {
 
 // counted names what counts towards the limit. Under mu.
 func (h *Heap) counted() string {
-	s := fmt.Sprintf("%d bytes mapped", h.mapped)
+	var s strings.Builder
+	fmt.Fprintf(&s, "%d bytes mapped", h.mapped)
 	for _, more := range []struct {
 		bytes int
 		are   string
 	}{{h.guards, "between guard pages"}, {h.leave, "being unmapped"}, {h.coming, "being mapped"}} {
 		if more.bytes > 0 {
-			s += fmt.Sprintf(", %d %s", more.bytes, more.are)
+			fmt.Fprintf(&s, ", %d %s", more.bytes, more.are)
 		}
 	}
-	return s
+	return s.String()
 }
 
 // mapFor makes the source map size bytes. It releases mu meanwhile, since the
