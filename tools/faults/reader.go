@@ -16,7 +16,7 @@ var fillFaults = []fault{
 	{name: "full front read on", file: "bufreader_fill.go", from: "} else if len(b.buf)-b.w < b.least() {", to: "} else if b.front == nil {"},
 	{name: "full block behind read on", file: "bufreader_fill.go", from: "len(last.blk.mem)-last.w < b.least()", to: "len(last.blk.mem)-last.w < 0"},
 	{name: "full front slid to no avail", file: "bufreader_fill.go", from: "unread > slideMax || size-unread < least || ", to: "unread > slideMax || "},
-	{name: "end of a block read byte by byte", file: "bufreader_fill.go", from: " || b.r > 0 && len(b.buf)-b.w < b.least() {", to: " {"},
+	{name: "end of a block read byte by byte", file: "bufreader_flat.go", from: " || b.r > 0 && len(b.buf)-b.w < b.least() {", to: " {"},
 	{name: "block made for one request used again", file: "bufreader_fill.go", from: "return len(b.buf) == b.blockLen()", to: "return true"},
 	{name: "slid below a frame", file: "bufreader_fill.go", from: "&& !b.HoldViews && b.front.solo()", to: "&& !b.HoldViews"},
 	{name: "slid below a view", file: "bufreader_fill.go", from: "&& !b.HoldViews && b.front.solo()", to: "&& b.front.solo()"},
