@@ -35,8 +35,8 @@ type testPublisher struct {
 	sent digest // of the tags
 }
 
-func dialPublisher(addr, name string, in *input) (*testPublisher, error) {
-	conn, err := net.Dial("tcp", addr)
+func dialPublisher(ctx context.Context, addr, name string, in *input) (*testPublisher, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
 	if err != nil {
 		return nil, err
 	}
@@ -89,15 +89,20 @@ type testSubscriber struct {
 	buf  []byte
 }
 
-// dialSubscriber returns when the relay has the subscriber on its list.
-func dialSubscriber(addr, name string) (*testSubscriber, error) {
-	conn, err := net.Dial("tcp", addr)
+// dialSubscriber returns when the relay has the subscriber on its list, or ctx is
+// done: the system takes connections that nobody accepts.
+func dialSubscriber(ctx context.Context, addr, name string) (*testSubscriber, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
 	if err != nil {
 		return nil, err
 	}
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	s := &testSubscriber{conn: conn, buf: make([]byte, 256<<10)}
 	if _, err = fmt.Fprintf(conn, "GET /%s HTTP/1.1\r\nHost: %s\r\n\r\n", name, addr); err == nil {
 		err = s.expect([]byte(httpHead))
+	}
+	if !stop() {
+		err = ctx.Err()
 	}
 	if err != nil {
 		conn.Close()

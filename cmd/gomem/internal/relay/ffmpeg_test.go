@@ -61,11 +61,11 @@ func TestListen(t *testing.T) {
 	in := mustInput(t)
 	for _, e := range []string{"gomem", "std"} {
 		addr, errs, end := startListening(t, e)
-		sub, err := dialSubscriber(addr, "s")
+		sub, err := dialSubscriber(t.Context(), addr, "s")
 		if err != nil {
 			t.Fatal(err)
 		}
-		pub, err := dialPublisher(addr, "s", in)
+		pub, err := dialPublisher(t.Context(), addr, "s", in)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -30,6 +30,9 @@ func measure(ctx context.Context, cfg *config, length time.Duration, in *input, 
 			show.say("relay: "+format, args...)
 		}
 	}
+	dialing, giveUp := context.WithCancelCause(ctx)
+	defer giveUp(nil)
+	srv.refused = giveUp
 	var accepting sync.WaitGroup
 	accepting.Go(srv.serve)
 	defer func() {
@@ -39,8 +42,11 @@ func measure(ctx context.Context, cfg *config, length time.Duration, in *input, 
 	}()
 
 	l := clients{cfg: cfg, in: in}
-	if err := l.dial(srv.listener.Addr().String()); err != nil {
+	if err := l.dial(dialing, srv.listener.Addr().String()); err != nil {
 		l.hangUp()
+		if ctx.Err() != nil {
+			err = nil // an interrupt is no failure of the engine
+		}
 		return nil, err
 	}
 	publishing, stop := context.WithCancel(ctx)
@@ -99,24 +105,33 @@ type clients struct {
 	err []error
 }
 
-// dial connects everybody. Subscribers come first: they are to get every frame.
-func (l *clients) dial(addr string) error {
+// dial connects everybody, unless ctx is done before. Subscribers come first: they
+// are to get every frame.
+func (l *clients) dial(ctx context.Context, addr string) error {
 	for i := range l.cfg.streams {
 		name := fmt.Sprint("s", i+1)
 		for range l.cfg.subscribers {
-			s, err := dialSubscriber(addr, name)
+			s, err := dialSubscriber(ctx, addr, name)
 			if err != nil {
-				return fmt.Errorf("subscriber of %s: %w", name, err)
+				return fmt.Errorf("subscriber of %s: %w", name, reason(ctx, err))
 			}
 			l.subs = append(l.subs, s)
 		}
-		p, err := dialPublisher(addr, name, l.in)
+		p, err := dialPublisher(ctx, addr, name, l.in)
 		if err != nil {
-			return fmt.Errorf("publisher of %s: %w", name, err)
+			return fmt.Errorf("publisher of %s: %w", name, reason(ctx, err))
 		}
 		l.pubs = append(l.pubs, p)
 	}
 	return nil
+}
+
+// reason is why ctx was done, if it was, and else err.
+func reason(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
 }
 
 func (l *clients) hangUp() {

@@ -29,12 +29,13 @@ type counters struct {
 // server accepts publishers and subscribers on one port and passes frames from
 // the former to the latter. It runs from serve until close.
 type server struct {
-	engine engine
-	wait   bool                             // slow subscribers hold their publisher up
-	report func(format string, args ...any) // told about clients that come, go and fail
-	quiet  time.Duration                    // how long a client may say nothing until it is a subscriber
-	stall  time.Duration                    // how long a subscriber may take nothing
-	count  counters
+	engine  engine
+	wait    bool                             // slow subscribers hold their publisher up
+	report  func(format string, args ...any) // told about clients that come, go and fail
+	refused func(err error)                  // told about clients that cannot be accepted; may be nil
+	quiet   time.Duration                    // how long a client may say nothing until it is a subscriber
+	stall   time.Duration                    // how long a subscriber may take nothing
+	count   counters
 
 	corrupt func(f frame) // for tests: damages frames on their way; may be nil
 
@@ -77,6 +78,9 @@ func (s *server) serve() {
 			return
 		case err != nil:
 			s.report("accept: %v", err)
+			if s.refused != nil {
+				s.refused(err)
+			}
 			time.Sleep(pause)
 			continue
 		}
