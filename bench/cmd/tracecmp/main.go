@@ -41,6 +41,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
+	if *passes < 1 {
+		return fmt.Errorf("-passes %d, want at least 1", *passes)
+	}
 	files := flags.Args()
 	if len(files) == 0 {
 		var err error
@@ -76,6 +79,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		t, err := trace.ReadFile(file, trace.Limits{})
 		if err != nil {
 			return err
+		}
+		if len(t.Ops) == 0 {
+			return fmt.Errorf("%s: the trace is empty", file)
 		}
 		fmt.Fprintf(stdout, "trace=%s ops=%d blocks=%d peak=%.1fMB mean=%.0fB\n", compare.TraceName(file),
 			len(t.Ops), len(t.Sizes), float64(t.PeakBytes)/1e6, t.MeanBytes())

@@ -26,9 +26,15 @@ func TestRun(t *testing.T) {
 }
 
 func TestRunRefuses(t *testing.T) {
+	empty := filepath.Join(t.TempDir(), "empty.trace")
+	if err := os.WriteFile(empty, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for name, args := range map[string][]string{
 		"unknown allocator": {"-impl", "abacus"},
 		"no such file":      {"-native=false", filepath.Join(t.TempDir(), "none")},
+		"no operations":     {"-native=false", "-impl", "gomem", empty},
+		"no passes":         {"-native=false", "-impl", "gomem", "-passes", "0", empty},
 	} {
 		if err := run(t.Context(), args, &bytes.Buffer{}, &bytes.Buffer{}); err == nil {
 			t.Errorf("%s: no error", name)
