@@ -5,6 +5,7 @@ import (
 	"iter"
 	"math"
 	"math/bits"
+	"runtime"
 	"testing"
 
 	"github.com/gomem-go/gomem/offset"
@@ -109,6 +110,24 @@ func TestTLSFGrowsItsTables(t *testing.T) {
 		}
 		if err := a.Verify(); err != nil {
 			t.Errorf("%d granules: %v", n+1, err)
+		}
+	}
+}
+
+// The tables that a TLSF starts with are as large as its comment says.
+func TestTLSFStartsSmall(t *testing.T) {
+	var a *offset.TLSF
+	for granules, most := range map[int]uint64{16: 1 << 10, 1 << 16: 8 << 10, math.MaxInt32 / 8: 16 << 10} {
+		least := uint64(math.MaxUint64)
+		for range 5 { // others may allocate meanwhile
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			a = offset.NewTLSF(granules*8, 8)
+			runtime.ReadMemStats(&after)
+			least = min(least, after.TotalAlloc-before.TotalAlloc)
+		}
+		if least > most {
+			t.Errorf("a TLSF of %d granules starts with %d bytes, want at most %d", a.Size()/8, least, most)
 		}
 	}
 }

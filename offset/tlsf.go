@@ -108,8 +108,8 @@ const (
 // the result may be 0, and then nothing can be allocated.
 //
 // Panics with ErrInvalidSize if size is negative or 2^31 granules or more, or
-// granule is none of 8, 16, 32, 64. It starts with a few hundred bytes to 4
-// KiB of tables, depending on size; they grow with use.
+// granule is none of 8, 16, 32, 64. It starts with tables of less than 1 KiB for up to
+// 16 granules, 8 KiB for up to 2^16, and 16 KiB for more; they grow with use.
 func NewTLSF(size, granule int) *TLSF {
 	if granule < 8 || granule > 64 || granule&(granule-1) != 0 || size < 0 || size/granule > maxGranules {
 		panic(fmt.Errorf("offset: NewTLSF(%d, %d): %w", size, granule, ErrInvalidSize))
