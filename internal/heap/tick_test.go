@@ -106,6 +106,47 @@ func TestLastingSlack(t *testing.T) {
 	}
 }
 
+// TestRests: rests double up to a bound, and a pause that gains something ends them.
+func TestRests(t *testing.T) {
+	h := newHeap(1024)
+	for i, want := range []uint8{1, 3, 7, 15, 15, 0, 1} {
+		if h.looked(i == 5); h.rest != want {
+			t.Errorf("look %d: %d periods of rest, want %d", i, h.rest, want)
+		}
+	}
+}
+
+// TestQuietChunksOfSpansGo: what the shards keep is little, but several chunks are in it;
+// all go but one, and for that alone nobody is paused.
+func TestQuietChunksOfSpansGo(t *testing.T) {
+	h := newHeap(32 << 10)
+	h.ticking.Store(true) // by hand
+	var blocks [][]byte
+	for h.Stats().Spans < 8 {
+		blocks = append(blocks, mustMalloc(t, h, 64))
+	}
+	mustFree(t, h, blocks...)
+	if s := h.Stats(); h.slack() || s.Chunks < 2 || s.EmptyChunks == s.Chunks {
+		t.Fatalf("slack %v, %+v", h.slack(), s)
+	}
+	for range 4 {
+		h.tick()
+	}
+	if s := h.Stats(); s.Chunks != 1 {
+		t.Errorf("%+v", s)
+	}
+	mustVerify(t, h)
+	for h.Stats().Spans == 0 {
+		mustMalloc(t, h, 64)
+	}
+	h.tick()
+	if before := h.reclaimed; h.Stats().Chunks == 1 {
+		if h.tick(); h.reclaimed != before {
+			t.Error("paused for a chunk that stays")
+		}
+	}
+}
+
 // TestSpansStartTheClock: what a load without a free leaves in a shard is looked at.
 func TestSpansStartTheClock(t *testing.T) {
 	h := sharedOut(t, 64)
