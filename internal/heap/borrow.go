@@ -36,39 +36,55 @@ func (h *Heap) borrowSlow(n int) []byte {
 	case h.debug != nil:
 		return h.debugBorrow(n)
 	}
-	if n <= maxSlot && h.cfg.Spans {
-		if b := h.Malloc(n); b == nil || !h.Free(b) {
+	if n > maxSlot || !h.cfg.Spans {
+		h.mu.Lock()
+		b := h.lendPlace(n)
+		_ = h.unlock(nil)
+		return b
+	}
+	for range 3 { // others may be faster, or the goroutine get on another P
+		b := h.Malloc(n)
+		sp := h.spanAt(uintptr(unsafe.Pointer(unsafe.SliceData(b))))
+		if b == nil || !h.Free(b) {
 			return nil
 		}
-	}
-	h.mu.Lock()
-	if n <= maxSlot && h.cfg.Spans {
+		h.mu.Lock()
 		h.malloced -= uint64(n)
 		h.freed -= uint64(n)
-	}
-	b := h.lendSlot(n)
-	if b == nil {
-		if c, off, err := h.take(n, 1); err == nil {
-			h.giveBack(c, off, n)
-			h.lent = c
-			b = c.mem[off : off+n : off+n]
-		} else {
-			b = h.lendSlot(n) // of a span that the search handed over
+		if b = h.lendSlot(n, sp); b == nil {
+			if b = h.lendPlace(n); b == nil {
+				b = h.lendSlot(n, sp) // of a span that the search handed over
+			}
+		}
+		_ = h.unlock(nil)
+		if b != nil {
+			return b
 		}
 	}
-	_ = h.unlock(nil)
-	return b
+	return nil
 }
 
-// lendSlot lends n bytes of a slot, or of the strip; nil if the P's shard has none.
-// Under mu.
-func (h *Heap) lendSlot(n int) (b []byte) {
-	if n > maxSlot || h.set.Load() == nil {
+// lendPlace lends n bytes of a chunk, nil if there is no room and none to be had. Under
+// mu.
+func (h *Heap) lendPlace(n int) []byte {
+	c, off, err := h.take(n, 1)
+	if err != nil {
 		return nil
 	}
-	s, c := h.pinLocked(), class(n)
-	at := -1 // in the span
-	if s.refill(c) {
+	h.giveBack(c, off, n)
+	h.lent = c
+	return c.mem[off : off+n : off+n]
+}
+
+// lendSlot lends n bytes of a slot, or of the strip; nil if the shard where a slot of sp
+// was freed has none. Under mu.
+func (h *Heap) lendSlot(n int, sp *span) (b []byte) {
+	if sp == nil || h.set.Load() == nil {
+		return nil
+	}
+	s, c := h.pinFor(sp), class(n)
+	at := -1 // in the current span
+	if s != noShard && s.refill(c) {
 		at = int(s.cur[c].head * s.cur[c].size)
 	} else if c >= small && s.cuts[c-small] > 1 && (s.cur[stripClass].room(n) || s.nextStrip(n)) {
 		c = stripClass

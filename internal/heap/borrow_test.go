@@ -23,6 +23,7 @@ func fillUp(t *testing.T, h *Heap, n int) (blocks [][]byte) {
 
 // TestBorrowAtLimit: a heap that may map no more lends what a Malloc would return.
 func TestBorrowAtLimit(t *testing.T) {
+	needPins(t) // who allocates finds the slots that it freed
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for _, n := range []int{100, 3000, 20_000} {
 		h := sharedOut(t, n)
@@ -48,6 +49,7 @@ func TestBorrowAtLimit(t *testing.T) {
 // TestBorrowFromStrip: the same where blocks are cut from strips; the strip stays as
 // long as it is lent from.
 func TestBorrowFromStrip(t *testing.T) {
+	needPins(t) // who allocates finds the slots that it freed
 	h, _ := stripped(t)
 	h.cfg.MaxBytes = h.Stats().Backing
 	kept := mustMalloc(t, h, readSize)
@@ -73,6 +75,7 @@ func TestBorrowFromStrip(t *testing.T) {
 // TestMallocTakesWhatIsHandedOver: at the limit the free slots of a processor that is
 // quiet serve a request of another.
 func TestMallocTakesWhatIsHandedOver(t *testing.T) {
+	needPins(t) // who allocates finds the slots that it freed
 	const n = 100
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for name, get := range map[string]func(h *Heap) []byte{

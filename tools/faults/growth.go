@@ -159,7 +159,7 @@ var heapFaults = []fault{
 	{name: "lasting slack pauses each time", file: "clock.go", from: "\t\th.rests = min(2*h.rests+1, maxRests)\n", to: ""},
 	{name: "slack pauses seldom for ever", file: "clock.go", from: "\tif gained {", to: "\tif false {"},
 	{name: "slots handed over not looked at", file: "heap.go", from: "if err != nil && h.set.Load() != nil {", to: "if false {"},
-	{name: "borrow of a chunk alone", file: "borrow.go", from: "\tif n > maxSlot || h.set.Load() == nil {", to: "\tif n > 0 {"},
+	{name: "borrow of a chunk alone", file: "borrow.go", from: "\tif sp == nil || h.set.Load() == nil {", to: "\tif n > 0 {"},
 	{name: "strip that is lent from not known", file: "borrow.go", from: "\t\tc = stripClass\n\t\tat = int(s.cur[c].carved", to: "\t\tat = int(s.cur[stripClass].carved"},
 	{name: "limit does not wait for what is being unmapped", file: "grow.go", from: "went := h.awaitFlushes()", to: "went := false"},
 	{name: "remote frees not reclaimed", file: "reclaim.go", from: "\t\ts.drain()\n", to: ""},
