@@ -212,11 +212,12 @@ func (b *BufReader) fillEmpty() error {
 }
 
 // rewind prepares a front without unread bytes for the next read: it starts over
-// if it is reusable, and is given up if it has no room.
+// if it is reusable, and is given up if it has no room, or is one that merge made,
+// which may be large.
 func (b *BufReader) rewind() {
 	if b.regular() && b.reusable() {
 		b.r, b.w = 0, 0
-	} else if len(b.buf)-b.w < b.least() {
+	} else if b.merged || len(b.buf)-b.w < b.least() {
 		b.giveUpFront()
 	}
 }

@@ -61,6 +61,14 @@ func TestWindows(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+			if _, err := b.Next(total - at); err != nil {
+				t.Fatal(err)
+			}
+			_, err := b.ReadByte()
+			expectError(t, err, io.EOF)
+			if got := taken(b); got > int64(row.size) {
+				t.Errorf("%s: Peek(%d) and Skip(%d): %d bytes are held in the end", name, n, step, got)
+			}
 			got := b.Allocator.GetTotalMalloc()
 			if want := int64(6*total + 2*n); got > want {
 				t.Errorf("%s: Peek(%d) and Skip(%d): %d bytes were taken for %d, want at most %d", name, n, step, got, at, want)

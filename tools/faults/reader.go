@@ -13,7 +13,7 @@ func readerFaults() []fault {
 
 var fillFaults = []fault{
 	{name: "no room in a full block of a few bytes", file: "bufreader_fill.go", from: "return b.blockLen() / tailPart", to: "return len(b.buf) / tailPart"},
-	{name: "full front read on", file: "bufreader_fill.go", from: "} else if len(b.buf)-b.w < b.least() {", to: "} else if b.front == nil {"},
+	{name: "full front read on", file: "bufreader_fill.go", from: "} else if b.merged || len(b.buf)-b.w < b.least() {", to: "} else if b.front == nil {"},
 	{name: "full block behind read on", file: "bufreader_fill.go", from: "len(last.blk.mem)-last.w < b.least()", to: "len(last.blk.mem)-last.w < 0"},
 	{name: "full front slid to no avail", file: "bufreader_fill.go", from: "unread > slideMax || size-unread < least || ", to: "unread > slideMax || "},
 	{name: "end of a block read byte by byte", file: "bufreader_flat.go", from: " || b.r > 0 && len(b.buf)-b.w < b.least() {", to: " {"},
