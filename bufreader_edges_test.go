@@ -345,3 +345,21 @@ func TestRangeOfAnyLength(t *testing.T) {
 		}
 	}
 }
+
+// TestRecycledByItsWriter: a writer that ends the connection, and with it the reader
+// that writes to it, leaves a recycled reader, however much it says that it took.
+func TestRecycledByItsWriter(t *testing.T) {
+	for _, took := range []int{0, 1, 10} {
+		b := newTestReader(t, strings.NewReader("0123456789"), 0)
+		_, err := b.WriteTo(writerFunc(func(p []byte) (int, error) {
+			b.Recycle()
+			return took, errReset
+		}))
+		expectError(t, err, errReset)
+		_, err = b.ReadByte()
+		expectError(t, err, ErrRecycled)
+		_, err = b.Next(5)
+		expectError(t, err, ErrRecycled)
+		expectError(t, b.UnreadByte(), ErrInvalidUnread)
+	}
+}

@@ -215,7 +215,7 @@ func (b *BufReader) WriteTo(w io.Writer) (int64, error) {
 		b.unseen(since)
 		for b.r < b.w {
 			n, err := writeAll(w, b.buf[b.r:b.w])
-			b.r += n
+			b.r = min(b.r+n, b.w) // w may have recycled the reader
 			total += int64(n)
 			if err != nil {
 				return total, err
