@@ -70,8 +70,8 @@ var readerMemory = sync.OnceValue(func() *ScalableMemoryAllocator {
 //
 // The zero value has no source: its reads fail with [ErrRecycled] until Reset.
 //
-// A BufReader is for one goroutine at a time; the results of ReadShared, and
-// the allocator, may be used by any.
+// A BufReader is for one goroutine at a time, and its source must not use it from
+// within Read; the results of ReadShared, and the allocator, may be used by any.
 type BufReader struct {
 	// Allocator supplies the blocks. The default is one allocator for the whole
 	// program; nil means the Go heap. It may be changed at any time: blocks
