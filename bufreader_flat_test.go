@@ -15,15 +15,7 @@ func inPackets(t *testing.T, stream []byte, size int) *BufReader {
 		feed <- bytes.Clone(stream[at:min(at+size, len(stream))])
 	}
 	close(feed)
-	b := NewBufReaderChan(feed)
-	b.Allocator = NewScalableMemoryAllocator(1 << 16)
-	t.Cleanup(func() {
-		b.Recycle()
-		if n := taken(b); n != 0 {
-			t.Errorf("%d bytes are still taken after Recycle", n)
-		}
-	})
-	return b
+	return onItsOwn(t, NewBufReaderChan(feed))
 }
 
 // inBlocks is a reader over a stream in blocks of size bytes.

@@ -17,11 +17,15 @@ import (
 
 var errReset = errors.New("connection reset by test")
 
-// newTestReader is a reader with an allocator of its own, which must be empty
-// when the test is over and the reader recycled.
+// newTestReader is a reader with an allocator of its own.
 func newTestReader(t *testing.T, r io.Reader, bufLen int) *BufReader {
 	t.Helper()
-	b := NewBufReaderWithBufLen(r, bufLen)
+	return onItsOwn(t, NewBufReaderWithBufLen(r, bufLen))
+}
+
+// onItsOwn gives b an allocator of its own, which must be empty when the test is over
+// and the reader recycled.
+func onItsOwn(t *testing.T, b *BufReader) *BufReader {
 	b.Allocator = NewScalableMemoryAllocator(1 << 16)
 	t.Cleanup(func() {
 		b.Recycle()
