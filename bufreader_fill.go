@@ -1,6 +1,7 @@
 package gomem
 
 import (
+	"bytes"
 	"io"
 )
 
@@ -53,15 +54,18 @@ func (b *BufReader) settleBlocks() {
 }
 
 // popFront retires the front and makes the next block the front. What is unread in
-// the front merge took from there: it becomes unread again where it came from, as
-// the holder of a view may have changed it.
+// the front merge took from there: it becomes unread again where it came from. It is
+// written back only if the holder of a view changed it: a packet may be in memory that
+// others read, too.
 func (b *BufReader) popFront() {
 	rest := b.buf[b.r:b.w]
 	b.retireFront()
 	s := b.queue.pop()
 	b.queued -= s.w - s.r
 	b.front, b.buf, b.r, b.w = s.blk, s.blk.mem, s.r-len(rest), s.w
-	copy(b.buf[b.r:], rest)
+	if !bytes.Equal(b.buf[b.r:b.r+len(rest)], rest) {
+		copy(b.buf[b.r:], rest)
+	}
 }
 
 // retireFront takes the front out of reading. Views of it may be out, unless there
