@@ -136,6 +136,19 @@ func TestMeltOrFree(t *testing.T) {
 	}
 }
 
+// TestTrimComesTooLate: a block that is gone, or freed, between the look at its record and
+// its trim is not trimmed, and neither is the place after it moved.
+func TestTrimComesTooLate(t *testing.T) {
+	for _, now := range []uint32{stateGone | 1000, stateQueue, stateFree, stateCut | 900} {
+		sp := newStrip(maxSpan)
+		sp.cut(1000)
+		sp.recs[0] = now
+		if sp.trim(0, stateCut|1000, stateCut|100, true) || sp.recs[0] != now || sp.carved != granules(1000) {
+			t.Errorf("trimmed to %#x, was %#x, the next block begins at %d", sp.recs[0], now, sp.carved)
+		}
+	}
+}
+
 // TestMeltBesideFrees: what another P frees while the owner melts the span is free
 // once, and what it leaves stays.
 func TestMeltBesideFrees(t *testing.T) {
