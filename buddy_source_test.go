@@ -143,6 +143,44 @@ func TestChunkPoolFaults(t *testing.T) {
 	}
 }
 
+// panicsOnce is a source that panics when it is to unmap something for the first time.
+type panicsOnce struct {
+	backing.Source
+	did bool
+}
+
+func (p *panicsOnce) Unmap(mem []byte) error {
+	if !p.did {
+		p.did = true
+		panic("source")
+	}
+	return p.Source.Unmap(mem)
+}
+
+// A large mapping is still the caller's if the inner source panics in Unmap.
+func TestChunkPoolUnmapPanics(t *testing.T) {
+	inner := backing.NewFaulty(nil)
+	p := NewChunkPool(&panicsOnce{Source: inner})
+	mem, err := p.Map(MaxBlockSize + 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	func() {
+		defer func() {
+			if r := recover(); r != "source" {
+				t.Errorf("recovered %v", r)
+			}
+		}()
+		_ = p.Unmap(mem)
+	}()
+	if err := p.Unmap(mem); err != nil {
+		t.Error(err)
+	}
+	if n, _ := inner.Live(); n != 0 {
+		t.Errorf("%d mappings left", n)
+	}
+}
+
 // otherLength is a source whose mappings are shorter or longer than they should be.
 type otherLength struct {
 	*backing.Faulty

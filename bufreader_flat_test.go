@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"strings"
 	"testing"
 )
 
@@ -62,7 +63,11 @@ func TestWindows(t *testing.T) {
 				t.Errorf("%s: Peek(%d) and Skip(%d): %d bytes are held in the end", name, n, step, got)
 			}
 			got := b.Allocator.GetTotalMalloc()
-			if want := int64(6*total + 2*n); got > want {
+			want := int64(6*total + 2*n)
+			if strings.HasPrefix(name, "packets") && 8*n <= row.size {
+				want = int64(8 * n * (total/row.size + 1)) // where packets meet, and nowhere else
+			}
+			if got > want {
 				t.Errorf("%s: Peek(%d) and Skip(%d): %d bytes were taken for %d, want at most %d", name, n, step, got, at, want)
 			}
 			if want := int64(4*n + 3*row.size + gatherLen); most > want {

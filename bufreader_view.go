@@ -11,7 +11,7 @@ import (
 // Requires 0 <= n <= MaxFrameBytes. Like bufio's Peek it returns the bytes that
 // have arrived together with the error, [io.EOF] included; [ErrInvalidSize],
 // [*LimitError] and a lack of memory to join them come without bytes. O(1) when the
-// bytes lie in one block; otherwise they are copied, up to three times if results
+// bytes lie in one block; otherwise they are copied, each a few times if results
 // overlap in small steps. Beyond seven eighths of BufLen such steps move what is
 // unread, as with bufio. Allocates a block when they fit in no other.
 func (b *BufReader) Peek(n int) ([]byte, error) { return b.ahead(n, (*BufReader).peekSlow) }

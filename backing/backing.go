@@ -53,9 +53,12 @@ type Source interface {
 // ErrOutOfMemory.
 func Map(s Source, size int) ([]byte, error) {
 	mem, err := s.Map(size)
+	if err != nil {
+		return nil, err
+	}
 	page := s.PageSize()
-	if err != nil || len(mem) == size && page > 0 && misalignment(mem, max(page, leastAlign)) == 0 {
-		return mem, err
+	if len(mem) == size && page > 0 && misalignment(mem, page) == 0 && misalignment(mem, leastAlign) == 0 {
+		return mem, nil
 	}
 	err = fmt.Errorf("%w: source %s, with pages of %d bytes, returned %d bytes at %p instead of %d",
 		ErrOutOfMemory, s.Name(), page, len(mem), mem, size)

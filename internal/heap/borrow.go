@@ -44,8 +44,11 @@ func (h *Heap) borrowSlow(n int) []byte {
 	}
 	for range 3 { // others may be faster, or the goroutine get on another P
 		b := h.Malloc(n)
+		if b == nil {
+			return nil
+		}
 		sp := h.spanAt(uintptr(unsafe.Pointer(unsafe.SliceData(b))))
-		if b == nil || !h.Free(b) {
+		if !h.Free(b) {
 			return nil
 		}
 		h.mu.Lock()

@@ -58,7 +58,7 @@ func (m *mappings) unmap(mem []byte) (err error) {
 
 // flush gives the dead mappings back, and lets go of mu meanwhile; gone is how many
 // bytes the source took. What it does not take is tried again with the next chunks
-// that go.
+// that go, and so is what is left when it panics, which releases mu.
 func (h *Heap) flush() (gone int, err error) {
 	dead := h.dead
 	h.dead = nil

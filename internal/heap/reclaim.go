@@ -60,19 +60,27 @@ func (h *Heap) reclaim() (more bool) {
 	unpin(h.pinLocked())
 	me := h.set.Load().byID[pinIndex()%len(h.set.Load().byID)]
 	h.pause()
-	var dead *span
-	left := meltBatch
 	for _, s := range h.set.Load().byID {
 		if s == noShard {
 			continue
 		}
 		s.drain()
 		h.dropSpans(s.takeIdle())
-		dead = h.freezeDead(s, dead, &left)
 		if me != noShard && s != me && s.malloced == s.seen {
 			me.takeOver(s)
 		}
 		s.seen = s.malloced
+	}
+	return h.meltPaused()
+}
+
+// meltPaused melts some of the strips of all shards that are mostly dead, ends the
+// pause, and says whether there may be more of them. Under mu, with the heap paused.
+func (h *Heap) meltPaused() (more bool) {
+	var dead *span
+	left := meltBatch
+	for _, s := range h.set.Load().byID {
+		dead = h.freezeDead(s, dead, &left)
 	}
 	h.resume()
 	h.dissolve(dead)
@@ -88,14 +96,7 @@ func (h *Heap) meltMore() (more bool) {
 		return false
 	}
 	h.pause()
-	var dead *span
-	left := meltBatch
-	for _, s := range h.set.Load().byID {
-		dead = h.freezeDead(s, dead, &left)
-	}
-	h.resume()
-	h.dissolve(dead)
-	return left == 0
+	return h.meltPaused()
 }
 
 // reclaimAll is reclaim until no strip is mostly dead.

@@ -137,13 +137,15 @@ func TestQuietChunksOfSpansGo(t *testing.T) {
 	}
 	mustVerify(t, h)
 	for h.Stats().Spans == 0 {
-		mustMalloc(t, h, 64)
+		mustFree(t, h, mustMalloc(t, h, 64))
 	}
-	h.tick()
-	if before := h.reclaimed; h.Stats().Chunks == 1 {
-		if h.tick(); h.reclaimed != before {
-			t.Error("paused for a chunk that stays")
-		}
+	if s := h.Stats(); s.Chunks != 1 || s.EmptyChunks != 0 || s.Live != 0 {
+		t.Fatalf("%+v", s)
+	}
+	h.tick() // not quiet
+	before := h.reclaimed
+	if h.tick(); h.reclaimed != before {
+		t.Error("paused for a chunk that stays")
 	}
 }
 

@@ -13,6 +13,16 @@ func readerFaults() []fault {
 
 var fillFaults = []fault{
 	{name: "no room in a full block of a few bytes", file: "bufreader_fill.go", from: "return b.blockLen() / tailPart", to: "return len(b.buf) / tailPart"},
+	{name: "reader does not go back to the block it copied from", file: "bufreader_fill.go", from: "b.w-b.r <= b.queue.next().r", to: "b.w == b.r"},
+	{name: "reader goes back further than it copied", file: "bufreader_fill.go", from: "b.w-b.r <= b.queue.next().r", to: "b.w-b.r <= b.queue.next().r+1"},
+	{name: "what a holder wrote to a copy is lost", file: "bufreader_fill.go", from: "\t\tcopy(b.buf[b.r:], rest)\n", to: ""},
+	{name: "packet written to though it is as it should be", file: "bufreader_fill.go", from: "if !bytes.Equal(b.buf[b.r:b.r+len(rest)], rest) {", to: "if len(rest) > 0 || bytes.Equal(rest, nil) {"},
+	{name: "large copy kept in the wait", file: "bufreader_fill.go", from: "b.merged || len(b.buf)", to: "len(b.buf)"},
+	{name: "no more room at the second copy", file: "bufreader_flat.go", from: "n + n/2", to: "n"},
+	{name: "copied block not left", file: "bufreader_flat.go", from: "\t\t\ts.blk.leave(s.w)\n", to: ""},
+	{name: "copied bytes still count as queued", file: "bufreader_flat.go", from: "\t\tb.queued -= k\n", to: ""},
+	{name: "list of held views used again", file: "bufreader_view.go", from: "\tif b.HoldViews { // the next", to: "\tif false { // the next"},
+	{name: "read-out packet kept in the wait", file: "mouth.go", from: "\tp.one[0] = nil // read out, maybe: the wait must not keep it\n", to: ""},
 	{name: "full front read on", file: "bufreader_fill.go", from: "} else if b.merged || len(b.buf)-b.w < b.least() {", to: "} else if b.front == nil {"},
 	{name: "full block behind read on", file: "bufreader_fill.go", from: "len(last.blk.mem)-last.w < b.least()", to: "len(last.blk.mem)-last.w < 0"},
 	{name: "full front slid to no avail", file: "bufreader_fill.go", from: "unread > slideMax || size-unread < least || ", to: "unread > slideMax || "},
