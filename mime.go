@@ -47,17 +47,10 @@ func (p *headerParser) run() error {
 		}
 		key, value, err := splitLine(line)
 		if err != nil {
-			if p.cut {
-				return io.ErrUnexpectedEOF
-			}
-			return err
+			return p.refused(err)
 		}
-		whole, err := p.continued(value)
-		if valueOK(whole) {
-			p.header[key] = append(p.header[key], whole)
-		} else if err == nil {
-			err = malformed("has a control character", []byte(key))
-		}
+		value, err = p.continued(value)
+		p.header[key] = append(p.header[key], unsafeString(value))
 		if err == io.EOF {
 			err = io.ErrUnexpectedEOF
 		}
@@ -65,6 +58,14 @@ func (p *headerParser) run() error {
 			return err
 		}
 	}
+}
+
+// refused is what to say of a malformed line: nothing can be said of one that is cut off.
+func (p *headerParser) refused(err error) error {
+	if p.cut {
+		return io.ErrUnexpectedEOF
+	}
+	return err
 }
 
 // line consumes the next line and returns it without its ending, as a view.
@@ -97,26 +98,28 @@ func (p *headerParser) tooLong(more int) error {
 }
 
 // continued copies value and adds the continuation lines behind it.
-func (p *headerParser) continued(value []byte) (string, error) {
+func (p *headerParser) continued(value []byte) ([]byte, error) {
 	value = bytes.Clone(value) // before the view of it ends
-	next, err := p.b.peekByte()
-	if err != nil || !blank(next) {
-		return unsafeString(value), err
-	}
 	for {
+		if p.cut {
+			return value, io.EOF // which was delivered: the source may go on, or wait
+		}
+		next, err := p.b.peekByte()
+		if err != nil || !blank(next) {
+			return value, err
+		}
 		line, err := p.line()
 		if err != nil {
-			return unsafeString(value), err
+			return value, err
+		}
+		if !valueOK(line) {
+			return value, p.refused(malformed("has a control character", line))
 		}
 		if line = trimBlanks(line); len(line) > 0 {
 			if len(value) > 0 {
 				value = append(value, ' ')
 			}
 			value = append(value, line...)
-		}
-		c, err := p.b.peekByte()
-		if err != nil || !blank(c) {
-			return unsafeString(value), err
 		}
 	}
 }
@@ -147,6 +150,9 @@ func splitLine(line []byte) (string, []byte, error) {
 			return "", nil, malformed("has an invalid key", line)
 		}
 	}
+	if !valueOK(value) {
+		return "", nil, malformed("has a control character", key)
+	}
 	return textproto.CanonicalMIMEHeaderKey(string(key)), trimBlanks(value), nil
 }
 
@@ -170,9 +176,9 @@ func tokenByte(c byte) bool {
 
 // valueOK reports that v has no control character other than a tab (RFC 9110,
 // section 5.5).
-func valueOK(v string) bool {
-	for i := range len(v) {
-		if c := v[i]; c < ' ' && c != '\t' || c == 0x7f {
+func valueOK(v []byte) bool {
+	for _, c := range v {
+		if c < ' ' && c != '\t' || c == 0x7f {
 			return false
 		}
 	}

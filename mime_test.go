@@ -144,6 +144,37 @@ func TestHeaderCutOff(t *testing.T) {
 	}
 }
 
+// TestHeaderAsksNoMoreThanItMust: the end of the stream, where a header line lacks its
+// ending, is its end also for a source that would go on, or wait; and a malformed line
+// is refused before its successor is asked for, so that no error of the source hides it.
+func TestHeaderAsksNoMoreThanItMust(t *testing.T) {
+	cut, refused := io.ErrUnexpectedEOF, textproto.ProtocolError("")
+	for text, row := range map[string]struct {
+		want error
+		kept string
+	}{
+		"A: b": {cut, "b"}, "A: b\n c": {cut, "b c"}, "A": {cut, ""}, "A: \x01": {cut, ""}, "A: b\n \x01": {cut, "b"},
+		"A\n": {refused, ""}, "A: \x01\n": {refused, ""}, "A: b\n \x01\n": {refused, "b"}, "A: b\n c\n \x01\n": {refused, "b c"},
+	} {
+		calls := 0
+		b := newTestReader(t, oddReader(func(p []byte) (int, error) {
+			switch calls++; {
+			case calls == 1:
+				return copy(p, text), nil
+			case calls == 2 && row.want == cut:
+				return 0, io.EOF
+			}
+			t.Errorf("%q: the source is asked for more", text)
+			return 0, errReset
+		}), 0)
+		h, err := b.ReadMIMEHeader()
+		if reflect.TypeOf(err) != reflect.TypeOf(row.want) || row.want == cut && err != cut {
+			t.Errorf("%q: %v, want %T %v", text, err, row.want, row.want)
+		}
+		expectRead(t, text, h.Get("A"), nil, row.kept, nil)
+	}
+}
+
 // TestMalformedIsQuotedBriefly: an error does not repeat what a peer made long.
 func TestMalformedIsQuotedBriefly(t *testing.T) {
 	for n, want := range map[int]int{5: 5, 128: 128, 129: 128, 5000: 128} {
