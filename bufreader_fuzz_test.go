@@ -7,9 +7,6 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
-	"net/textproto"
-	"reflect"
-	"strings"
 	"testing"
 )
 
@@ -354,36 +351,5 @@ func TestBufReaderAgainstBufio(t *testing.T) {
 		data, sizes, ops := random(rng.IntN(4000)), random(1+rng.IntN(9)), random(2*rng.IntN(60))
 		sizes[0] |= 1
 		runDuel(t, data, sizes, ops, 1+rng.IntN(255), byte(rng.IntN(16)))
-	}
-}
-
-// FuzzMIMEHeader: what is accepted here, net/textproto reads alike.
-func FuzzMIMEHeader(f *testing.F) {
-	for _, s := range []string{
-		"A: b\r\n\r\n", "a:b\nA: c\n d\n\te\n\n", "Key : v\n\n", "x\n\n", " x: y\n\n", ":v\n\n",
-		"A-B:\tx\n\n", "A: \x01\n\n", "A: b", "A: b\n", "A:\n \n\n", "0:0\n \n\n", "Å: b\n\n",
-	} {
-		f.Add([]byte(s), byte(3))
-	}
-	f.Fuzz(func(t *testing.T, data []byte, size byte) {
-		own := NewBufReaderWithBufLen(&chunked{data: data, sizes: []byte{size | 1}, err: io.EOF}, 16)
-		defer own.Recycle()
-		got, err := own.ReadMIMEHeader()
-		want, wantErr := textproto.NewReader(bufio.NewReader(bytes.NewReader(data))).ReadMIMEHeader()
-		oneBlank(got)
-		oneBlank(want)
-		if err == nil && (wantErr != nil || !reflect.DeepEqual(got, want)) {
-			t.Fatalf("%q = %q, textproto: %q, %v", data, got, want, wantErr)
-		}
-	})
-}
-
-// oneBlank takes out what the two readers do differently: textproto keeps a blank
-// for a continuation line that is empty.
-func oneBlank(h textproto.MIMEHeader) {
-	for _, values := range h {
-		for i, v := range values {
-			values[i] = strings.Join(strings.FieldsFunc(v, func(r rune) bool { return r == ' ' || r == '\t' }), " ")
-		}
 	}
 }
