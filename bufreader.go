@@ -221,6 +221,9 @@ func (b *BufReader) Release(error) error {
 	b.dropHeld()
 	if b.HoldViews && b.r == b.w && b.front != nil && b.front.solo() {
 		b.r, b.w = 0, 0
+		if !b.regular() { // made for one request, or a packet
+			b.giveUpFront()
+		}
 	}
 	b.mark = b.total - int64(b.Buffered())
 	return nil

@@ -82,3 +82,37 @@ func TestHoldsLists(t *testing.T) {
 		}
 	}
 }
+
+// TestReleaseKeepsNoLargeBlock: a block that was made for one request, or for what was
+// put back of one that failed, is not kept for the reads behind Release.
+func TestReleaseKeepsNoLargeBlock(t *testing.T) {
+	const blockLen, n = 1000, 100_000
+	for name, first := range map[string]func(b *BufReader) error{
+		"put back": func(b *BufReader) error { return b.ReadNto(n+1, make([]byte, n+1)) },
+		"merged":   func(b *BufReader) error { _, err := b.Peek(n + 1); return err },
+	} {
+		left := n
+		b := newTestReader(t, oddReader(func(p []byte) (int, error) {
+			if left == 0 {
+				left = n
+				return 0, errReset
+			}
+			p = p[:min(len(p), left)]
+			left -= len(p)
+			return len(p), nil
+		}), blockLen)
+		b.HoldViews = true
+		expectError(t, first(b), errReset)
+		_, err := b.Next(b.Buffered())
+		expectError(t, err, nil)
+		for range 3 {
+			expectError(t, b.Release(nil), nil)
+			if got := taken(b); got > 2*blockLen {
+				t.Errorf("%s: %d bytes are taken behind Release", name, got)
+			}
+			_, err := b.Next(1)
+			expectError(t, err, nil)
+			expectError(t, b.Skip(b.Buffered()), nil)
+		}
+	}
+}

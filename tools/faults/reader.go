@@ -34,5 +34,6 @@ var fillFaults = []fault{
 	{name: "error that comes with bytes stays", file: "bufreader_fill.go", from: "\t\terr := b.err\n\t\tb.err = nil\n\t\treturn err\n\tcase b.src", to: "\t\treturn b.err\n\tcase b.src"},
 	{name: "block behind that stays empty kept", file: "bufreader_fill.go", from: "\t\tlast.blk.leave(0)\n", to: ""},
 	{name: "short rest read straight", file: "bufreader_read.go", from: "b.err == nil && len(rest) >= b.least()", to: "b.err == nil"},
+	{name: "large block kept behind Release", file: "bufreader.go", from: "\t\tif !b.regular() { // made", to: "\t\tif false { // made"},
 	{name: "cut request keeps what came", file: "bufreader_read.go", from: "\t\t\tb.putBack(p[:at])\n", to: "\t\t\tb.putBack(nil)\n"},
 }
