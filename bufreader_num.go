@@ -40,7 +40,9 @@ func (b *BufReader) readByteSlow() (byte, error) {
 // UnreadByte makes the last byte read unread again. It works once after any call
 // except WriteTo that consumed bytes and did not fail, unless they went straight to the
 // caller's memory, as they may where that has room for a block or more. It works
-// repeatedly as long as the bytes lie in the same block.
+// repeatedly as long as the bytes lie in the same block. With HoldViews it may fail
+// after Release. A byte of a frame that is put back is in the next view, too: do not
+// write to it there.
 //
 // The error is [ErrInvalidUnread] when there is no such byte. O(1).
 func (b *BufReader) UnreadByte() error {

@@ -155,8 +155,10 @@ func (r *MemoryReader) recyclable() *RecyclableMemory {
 // so that io.Copy continues where reading stopped. On a TCP or Unix connection
 // the buffers are sent with one writev.
 //
-// The error is w's, or io.ErrShortWrite if w stopped early without one; bytes
-// that were not written remain unread. O(Length); allocates only for writev.
+// The error is w's, io.ErrShortWrite if w stopped early without one, or
+// [ErrInvalidWrite] if its count is impossible; bytes that were not written remain
+// unread. [io.ErrUnexpectedEOF] says that Length is more than there is. O(Length);
+// allocates only for writev.
 func (r *MemoryReader) WriteTo(w io.Writer) (int64, error) {
 	var total int64
 	if hasWritev(w) && r.Memory != nil && r.next < len(r.Buffers) {

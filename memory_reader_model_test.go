@@ -250,15 +250,16 @@ var readerOps = []struct {
 		}
 	}},
 	{"WriteTo", func(m *readerModel, n int) {
-		w := &faultyWriter{limit: n % 32, mode: "short"}
-		want, k := io.ErrShortWrite, min(n%32, m.length)
-		if n >= 32 {
-			w.mode, want = "error", errFaulty
-		}
+		way := n / 32 % 4
+		w := &faultyWriter{limit: n % 32, mode: []string{"short", "error", "too many", "negative"}[way]}
+		want := []error{io.ErrShortWrite, errFaulty, ErrInvalidWrite, ErrInvalidWrite}[way]
+		wrote, err := m.r.WriteTo(w)
+		k := min(n%32, m.length)
 		if k == m.length {
 			want = nil
+		} else if way > 1 {
+			k = w.Len() // of the buffers before
 		}
-		wrote, err := m.r.WriteTo(w)
 		if int(wrote) != k || err != want {
 			m.t.Fatalf("WriteTo, for %d bytes of %d: %d, %v", n%32, m.length, wrote, err)
 		}

@@ -158,8 +158,8 @@ func (s *SharedMemory) Memory() Memory {
 // the same frame at the same time.
 //
 // It returns the number of bytes written. The error is that of w,
-// [io.ErrShortWrite] if w stopped early without one, or [ErrReleased]. Never
-// allocates itself.
+// [io.ErrShortWrite] if w stopped early without one, [ErrInvalidWrite] if its count is
+// impossible, or [ErrReleased]. Never allocates itself.
 func (s *SharedMemory) WriteTo(w io.Writer) (int64, error) {
 	if atomic.LoadInt32(&s.refs) <= 0 {
 		return 0, ErrReleased
