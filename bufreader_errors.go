@@ -27,14 +27,18 @@ var (
 // consumed and nothing was allocated for the part beyond the limit.
 type LimitError struct {
 	Op    string // the method that refused
-	Limit string // the field or argument that holds the limit, such as MaxLineBytes
+	Limit string // the field or argument that holds the limit, such as MaxLineBytes; or "header lines"
 	Max   int    // its value
 	Size  int    // what the input asked for; a lower bound if its end was not seen
 }
 
 // Error names the method, the limit and both sizes.
 func (e *LimitError) Error() string {
-	return fmt.Sprintf("%s: %d bytes exceed %s = %d", e.Op, e.Size, e.Limit, e.Max)
+	unit := "bytes"
+	if e.Limit == headerLines {
+		unit = "lines"
+	}
+	return fmt.Sprintf("%s: %d %s exceed %s = %d", e.Op, e.Size, unit, e.Limit, e.Max)
 }
 
 // Unwrap makes errors.Is(err, ErrTooLong) hold.

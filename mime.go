@@ -11,6 +11,9 @@ import (
 // costs far more than the three bytes that make it.
 const maxHeaderLines = 8 << 10
 
+// headerLines names that limit, the only one that does not count bytes.
+const headerLines = "header lines"
+
 // ReadMIMEHeader consumes a MIME header and the empty line that ends it, as in
 // RFC 822 and its successors. Keys are put into canonical form, blanks around
 // values are removed, and a line that begins with a blank is joined to the one
@@ -80,7 +83,7 @@ func (p *headerParser) line() ([]byte, error) {
 		return nil, err
 	}
 	if p.lines++; p.lines > maxHeaderLines && b.MaxHeaderBytes >= 0 {
-		return nil, &LimitError{Op: "ReadMIMEHeader", Limit: "header lines", Max: maxHeaderLines, Size: p.lines}
+		return nil, &LimitError{Op: "ReadMIMEHeader", Limit: headerLines, Max: maxHeaderLines, Size: p.lines}
 	}
 	p.left -= n
 	v, err := b.cut(n)

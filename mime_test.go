@@ -115,6 +115,10 @@ func TestHeaderLimits(t *testing.T) {
 					got.Size = c.want.Size // it has not seen more
 				}
 			}
+			unit := map[bool]string{true: " lines exceed ", false: " bytes exceed "}[c.name == "a line too many"]
+			if ok && !strings.Contains(err.Error(), unit) {
+				t.Errorf("%s: %v", name, err)
+			}
 			if ok != (c.want != nil) || ok && *got != *c.want || !ok && err != nil {
 				t.Errorf("%s: %#v, want %#v", name, err, c.want)
 			}
