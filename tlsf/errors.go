@@ -27,8 +27,9 @@ var (
 	ErrOutOfMemory = backing.ErrOutOfMemory
 )
 
-// errNoSize is made once, so that a bad request allocates nothing. It wraps
-// ErrBlockNotFound because callers of the predecessor compare with that alone.
+// errNoSize is that of an Arena. It is made once, so that a bad request allocates
+// nothing, and wraps ErrBlockNotFound because callers of the predecessor compare with
+// that alone.
 var errNoSize = fmt.Errorf("%w: %w", ErrInvalidSize, ErrBlockNotFound)
 
 // Block is the half-open range [Start, End) of offsets from a pool's start.

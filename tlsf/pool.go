@@ -166,7 +166,7 @@ func (p *Pool) noBlock(n int) ([]byte, error) {
 	case n == 0:
 		return []byte{}, nil
 	case n < 0:
-		return nil, errNoSize
+		return nil, ErrInvalidSize
 	}
 	p.failed++
 	return nil, ErrBlockNotFound
@@ -185,7 +185,7 @@ func (p *Pool) AllocAligned(n, align int) ([]byte, error) {
 		return nil, ErrClosed
 	}
 	if align <= 0 || align&(align-1) != 0 || align > p.src.PageSize() {
-		return nil, errNoSize
+		return nil, ErrInvalidSize
 	}
 	at := p.place.AllocateAligned(n, align)
 	if at < 0 {
@@ -302,7 +302,7 @@ func (p *Pool) Resize(b []byte, n int) ([]byte, error) {
 	case p.closed():
 		return nil, ErrClosed
 	case n <= 0:
-		return nil, errNoSize
+		return nil, ErrInvalidSize
 	}
 	at, old := 0, cap(b)
 	if old > 0 {
