@@ -26,8 +26,8 @@ import (
 //
 // A MemoryReader is for one goroutine; several may read one Memory, each with a
 // reader of its own. A copy of a reader reads on independently. The zero value has
-// nothing to read, and no Memory: set that field before calling methods that add
-// to it, such as Push.
+// nothing to read, and no Memory: set that field before calling what belongs to a
+// Memory alone, such as Push and Count.
 type MemoryReader struct {
 	*Memory
 	Length int

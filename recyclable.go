@@ -24,7 +24,8 @@ import (
 //
 // With the build tag disable_rm, or after SetRecycling(false), memory comes
 // from the Go heap and Recycle frees nothing; everything else is the same. (A Free
-// of such memory, or of a part of it, is refused.)
+// of such memory, or of a part of it, is refused. What the caller itself took from
+// the allocator and added to the chain remains the caller's to free.)
 //
 // A RecyclableMemory is a value; its zero value is ready to use. It has one
 // owner: only one of several copies of the value may be recycled, since the

@@ -53,10 +53,14 @@ type RangeError struct {
 	Err      error
 }
 
-// Error names the range and, for a double free, the free block it overlaps.
+// Error names the range, unless it is the zero Block, and, for a double free, the
+// free block it overlaps.
 func (e *RangeError) Error() string {
-	if e.Conflict != (Block{}) {
+	switch {
+	case e.Conflict != (Block{}):
 		return fmt.Sprintf("%v: %v overlaps free block %v", e.Err, e.Range, e.Conflict)
+	case e.Range == (Block{}):
+		return fmt.Sprint(e.Err)
 	}
 	return fmt.Sprintf("%v: %v", e.Err, e.Range)
 }

@@ -109,7 +109,7 @@ func ExamplePool_Free() {
 	// not owned: [10,100)
 	// <nil>
 	// double free: [0,100) overlaps free block [0,4096)
-	// not owned: [0,0)
+	// not owned
 }
 
 func ExamplePool_FreePointer() {
