@@ -16,6 +16,11 @@ var (
 )
 
 // DebugOptions configures debug mode; the zero value is a good start.
+//
+//	Quarantine int  // bytes kept from reuse after their free; 0: 1 MiB, negative: none
+//	GuardPages bool // each block ends at an inaccessible page, and becomes one when freed
+//	StackDepth int  // frames kept of each stack, at most 1,024; 0: 16, negative: none
+//	Quiet      bool // live blocks at Close are not an error
 type DebugOptions = heap.Debug
 
 // BlockError is what debug mode or the sampled guard found out about one block:
@@ -23,14 +28,28 @@ type DebugOptions = heap.Debug
 // For a refused free errors.As finds it in the [*MisuseError]; damage is
 // reported as a BlockError directly. After a fault, Explain returns one for the
 // address.
+//
+//	Err    error        // what is wrong; errors.Is finds it
+//	Addr   uintptr      // of the block
+//	Size   int          // of the block, in bytes as requested
+//	At     int          // the first byte concerned, counted from the block's first
+//	Events []BlockEvent // where the block was allocated and freed, in that order
 type BlockError = guard.Error
 
 // BlockEvent is one of the events of a [BlockError]: an allocation or a free,
 // and its call stack, which prints as functions, files and lines.
+//
+//	What  string    // "allocated", "freed", "first freed", "this free"
+//	Stack []uintptr // with a method String
 type BlockEvent = guard.Event
 
 // LeakError is the error of Close in debug mode if there are live blocks: how
 // many, how many bytes they have, and where they were allocated.
+//
+//	Blocks, Bytes int    // in all
+//	Leaks         []Leak // by place of allocation, most bytes first
+//
+// Each of Leaks has Blocks, Bytes, and the Stack of the allocation.
 type LeakError = guard.LeakError
 
 // WithDebug watches every block of the allocator:
@@ -73,6 +92,12 @@ var builtDebug = DebugOptions{Quarantine: 64 << 10, StackDepth: 8, Quiet: true}
 
 // SampleOptions says which blocks the sampled guard takes; the zero value is
 // meant for production.
+//
+//	Rate  int // one block in Rate is sampled; 0: 5,000; above 2^40: 2^40
+//	Slots int // at most 16, which is also what 0 means
+//	// Interval is the least time between two samples, which bounds the cost.
+//	// 0: 20 ms, negative: none.
+//	Interval time.Duration
 type SampleOptions = heap.Sample
 
 // WithSampledGuard puts one in 5,000 blocks of up to 64 KiB into one of 16

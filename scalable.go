@@ -49,6 +49,10 @@ func (a *ScalableMemoryAllocator) engine() *heap.Heap { return (*heap.Heap)(a) }
 
 // MisuseError is a refused Free: Addr and Size name the range, and errors.Is
 // tells which of ErrDoubleFree, ErrNotOwned and ErrInvalidSize it was.
+//
+//	Addr uintptr // of the first byte
+//	Size int     // bytes
+//	Err  error   // ErrDoubleFree, ErrNotOwned or ErrInvalidSize, or an error that wraps one
 type MisuseError = heap.MisuseError
 
 // NewScalableMemoryAllocator returns an allocator whose first chunk will have
@@ -210,8 +214,22 @@ func (a *ScalableMemoryAllocator) Verify() error {
 	return a.engine().Verify()
 }
 
-// Stats are the figures of an allocator. They are a consistent snapshot only if
-// nobody uses the allocator while they are read.
+// Stats are the figures of an allocator, in bytes unless stated otherwise. They are
+// a consistent snapshot only if nobody uses the allocator while they are read.
+//
+//	Malloced    uint64 // requested since the start
+//	Freed       uint64 // given back since the start
+//	Live        int    // requested and not given back
+//	Backing     int    // mapped
+//	PeakBacking int    // most of Backing so far
+//	Chunks      int    // number of mappings
+//	EmptyChunks int    // of them, without a block
+//	Spans       int    // number of spans, runs of slots for small blocks
+//	Refused     uint64 // number of frees that were refused
+//	Raced       uint64 // number of frees that lost to one of the same block at the same moment; Freed has their bytes twice
+//	Sampled     uint64 // number of blocks that went to the sampled guard
+//	Unguarded   uint64 // number of times that there was no mapping for guard pages
+//	Damaged     uint64 // number of times that a guard found bytes written that nobody owned
 type Stats = heap.Stats
 
 // Stats returns the allocator's figures, all zero if a is nil. While others
