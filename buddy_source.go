@@ -19,14 +19,15 @@ import (
 //
 //   - a mapping in live lies in a block that its segment's placement holds, or is
 //     one of the inner source by itself (no segment)
-//   - at most one segment holds no mapping
+//   - at most one segment holds no mapping, and none if the pool keeps none
 //   - the bytes of a segment behind used are as the inner source mapped them: zero
 //
 // The accounting equation of each segment: free bytes + the blocks of its
 // mappings == segmentSize.
 type chunkPool struct {
 	inner backing.Source
-	unit  int // bytes: the least block, a page
+	unit  int  // bytes: the least block, a page
+	keeps bool // an empty segment, for the next load
 
 	mu       sync.Mutex
 	segments []*poolSegment
@@ -38,6 +39,7 @@ type poolSegment struct {
 	mem   []byte
 	place *offset.Buddy
 	used  int
+	live  int // mappings in it
 }
 
 // pooledChunk is where a live mapping of n bytes came from.
@@ -56,7 +58,8 @@ var (
 	mmapPool = NewChunkPool(backing.Mmap())
 )
 
-// poolOver is the pool for WithPooledChunks.
+// poolOver is the pool for WithPooledChunks. One that belongs to a single allocator
+// keeps no segment, because nobody could ever give that back.
 func poolOver(src backing.Source) backing.Source {
 	switch src {
 	case backing.Heap():
@@ -64,7 +67,7 @@ func poolOver(src backing.Source) backing.Source {
 	case backing.Mmap():
 		return mmapPool
 	}
-	return NewChunkPool(src)
+	return newChunkPool(src, false)
 }
 
 // NewChunkPool returns a source that takes segments of 8 MiB from src and cuts
@@ -77,8 +80,10 @@ func poolOver(src backing.Source) backing.Source {
 // its size. Unmap refuses anything that is not exactly a live mapping of the
 // pool, with backing.ErrNotMapped. Any goroutine may call any method. Use the
 // source with [WithBacking], for any number of allocators.
-func NewChunkPool(src backing.Source) backing.Source {
-	return &chunkPool{inner: src, unit: max(src.PageSize(), 4096), live: make(map[*byte]pooledChunk)}
+func NewChunkPool(src backing.Source) backing.Source { return newChunkPool(src, true) }
+
+func newChunkPool(src backing.Source, keeps bool) *chunkPool {
+	return &chunkPool{inner: src, unit: max(src.PageSize(), 4096), keeps: keeps, live: make(map[*byte]pooledChunk)}
 }
 
 // Name implements [backing.Source].
@@ -136,18 +141,19 @@ func (p *chunkPool) cutFrom(s *poolSegment, size int) (mem []byte, dirty int) {
 	mem = s.mem[at : at+size : at+size]
 	dirty = min(max(s.used-at, 0), size)
 	s.used = max(s.used, at+size)
+	s.live++
 	p.live[&mem[0]] = pooledChunk{s, at, size}
 	return mem, dirty
 }
 
 // Unmap implements [backing.Source].
 func (p *chunkPool) Unmap(mem []byte) error {
-	c, err := p.take(mem)
+	c, whole, err := p.take(mem)
 	if err != nil {
 		return err
 	}
-	if c.seg == nil {
-		return p.unmapInner(mem, c)
+	if whole != nil {
+		return p.unmapInner(whole, &mem[0], c)
 	}
 	// Its pages may go while it waits for its next use, which clears it anyway.
 	_ = p.inner.Release(mem)
@@ -155,34 +161,52 @@ func (p *chunkPool) Unmap(mem []byte) error {
 	return p.putBack(c)
 }
 
-// unmapInner gives a mapping that take removed back to the inner source. It is live
-// again if the source fails or panics.
-func (p *chunkPool) unmapInner(mem []byte, c pooledChunk) (err error) {
+// unmapInner gives what take removed, with the mapping c at first, back to the inner
+// source. All is as before if the source fails or panics.
+func (p *chunkPool) unmapInner(whole []byte, first *byte, c pooledChunk) (err error) {
 	gone := false
 	defer func() {
 		if !gone {
 			p.mu.Lock()
-			p.live[&mem[0]] = c
+			p.live[first] = c
+			if c.seg != nil {
+				p.segments = append(p.segments, c.seg)
+			}
 			p.mu.Unlock()
 		}
 	}()
-	err = p.inner.Unmap(mem)
+	err = p.inner.Unmap(whole)
 	gone = err == nil
 	return err
 }
 
 // take removes mem from the live mappings. Nobody can be given it before it is
-// put back.
-func (p *chunkPool) take(mem []byte) (pooledChunk, error) {
+// put back. If a mapping of the inner source is to go with it, whole is that, and no
+// longer a segment of the pool.
+func (p *chunkPool) take(mem []byte) (c pooledChunk, whole []byte, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	ok := false
 	if len(mem) > 0 {
-		if c, ok := p.live[&mem[0]]; ok && c.n == len(mem) {
-			delete(p.live, &mem[0])
-			return c, nil
-		}
+		c, ok = p.live[&mem[0]]
 	}
-	return pooledChunk{}, fmt.Errorf("pool: unmap %d bytes: %w", len(mem), backing.ErrNotMapped)
+	if !ok || c.n != len(mem) {
+		return c, nil, fmt.Errorf("pool: unmap %d bytes: %w", len(mem), backing.ErrNotMapped)
+	}
+	delete(p.live, &mem[0])
+	switch {
+	case c.seg == nil:
+		whole = mem
+	case c.seg.live == 1 && !p.keeps:
+		whole = c.seg.mem
+		p.drop(c.seg)
+	}
+	return c, whole, nil
+}
+
+// drop removes s from the segments.
+func (p *chunkPool) drop(s *poolSegment) {
+	p.segments = slices.DeleteFunc(p.segments, func(o *poolSegment) bool { return o == s })
 }
 
 // putBack frees the block of c, which take removed, and gives the segment back
@@ -194,15 +218,17 @@ func (p *chunkPool) putBack(c pooledChunk) error {
 	if err := s.place.Free(c.at, c.n); err != nil {
 		return fmt.Errorf("pool: internal error: %w", err)
 	}
-	if !s.empty() || !slices.ContainsFunc(p.segments, func(o *poolSegment) bool { return o != s && o.empty() }) {
+	s.live--
+	isOther := func(o *poolSegment) bool { return o != s && o.empty() }
+	if !s.empty() || p.keeps && !slices.ContainsFunc(p.segments, isOther) {
 		return nil
 	}
 	if p.inner.Unmap(s.mem) != nil {
 		// The segment stays for the next load; what was to be unmapped is.
 		return nil
 	}
-	p.segments = slices.DeleteFunc(p.segments, func(o *poolSegment) bool { return o == s })
+	p.drop(s)
 	return nil
 }
 
-func (s *poolSegment) empty() bool { return s.place.FreeBytes() == s.place.Size() }
+func (s *poolSegment) empty() bool { return s.live == 0 }

@@ -207,27 +207,33 @@ func TestChunkPoolOtherLength(t *testing.T) {
 }
 
 func TestChunkPoolConcurrent(t *testing.T) {
-	p := NewChunkPool(backing.Heap())
-	var all sync.WaitGroup
-	for i := range 8 {
-		all.Go(func() {
-			rng := rand.New(rand.NewPCG(uint64(i), 1))
-			for range 200 {
-				mem, err := p.Map(1 + rng.IntN(100000))
-				if err != nil || !zero(mem) {
-					t.Errorf("seed %d: zero %v, %v", i, zero(mem), err)
-					return
+	for _, keeps := range []bool{true, false} {
+		inner := backing.NewFaulty(backing.Heap())
+		p := newChunkPool(inner, keeps)
+		var all sync.WaitGroup
+		for i := range 8 {
+			all.Go(func() {
+				rng := rand.New(rand.NewPCG(uint64(i), 1))
+				for range 200 {
+					mem, err := p.Map(1 + rng.IntN(100000))
+					if err != nil || !zero(mem) {
+						t.Errorf("seed %d: zero %v, %v", i, zero(mem), err)
+						return
+					}
+					s := newStamp(mem, byte(i+1))
+					runtime.Gosched()
+					if err := errors.Join(s.intact(), p.Unmap(mem)); err != nil {
+						t.Errorf("seed %d: %v", i, err)
+						return
+					}
 				}
-				s := newStamp(mem, byte(i+1))
-				runtime.Gosched()
-				if err := errors.Join(s.intact(), p.Unmap(mem)); err != nil {
-					t.Errorf("seed %d: %v", i, err)
-					return
-				}
-			}
-		})
+			})
+		}
+		all.Wait()
+		if n, bytes := inner.Live(); (n == 1) != keeps || n > 1 {
+			t.Errorf("keeps %v: %d segments of %d bytes are left", keeps, n, bytes)
+		}
 	}
-	all.Wait()
 }
 
 func TestG14SmallPooledAllocators(t *testing.T) {
@@ -306,6 +312,33 @@ func TestG17DroppedPooledAllocators(t *testing.T) {
 	if !eventually(func() bool { n, _ := pool.Live(); return n <= 1 }) {
 		n, bytes := pool.Live()
 		t.Errorf("300 allocators were dropped, and %d segments of %d bytes are left", n, bytes)
+	}
+}
+
+// A pool that belongs to one allocator gives all back with it; what the source does
+// not take, Close tries again.
+func TestPoolOfOneAllocator(t *testing.T) {
+	for _, fault := range []bool{false, true} {
+		inner := backing.NewFaulty(nil)
+		a := NewScalableMemoryAllocator(4096, WithBacking(inner), WithPooledChunks(true), WithPlacement(TwoTree))
+		for _, n := range []int{4000, 3 << 20, 3 << 20, MaxBlockSize, MaxBlockSize + 1} {
+			if b := a.Malloc(n); len(b) != n {
+				t.Fatalf("Malloc(%d): %d bytes", n, len(b))
+			}
+		}
+		if fault {
+			inner.FailFrom(backing.OpUnmap, 1, syscall.EINVAL)
+			if err := a.Close(); !errors.Is(err, syscall.EINVAL) {
+				t.Errorf("Close: %v", err)
+			}
+			inner.Fail(backing.OpUnmap, 0, nil)
+		}
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+		if n, bytes := inner.Live(); n != 0 {
+			t.Errorf("fault %v: %d mappings of %d bytes are left", fault, n, bytes)
+		}
 	}
 }
 

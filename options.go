@@ -108,9 +108,11 @@ func WithBacking(src backing.Source) Option {
 // chunks up to MaxBlockSize are cut as buddies from larger segments that the
 // allocators of the process share. This saves a program with many short-lived
 // allocators most calls to the system, at the cost of rounding chunks up to a
-// power of two. If the source is neither backing.Heap() nor backing.Mmap(), the
-// pool belongs to this allocator alone; to share such a pool see
-// [NewChunkPool].
+// power of two. If the source is neither backing.Heap() nor backing.Mmap(), for
+// example backing.Mmap(backing.HugePages()), the pool belongs to this allocator
+// alone, and gives a segment back as soon as nothing in it is mapped; to share such
+// a pool see [NewChunkPool]. Stats and WithMaxBytes count the chunks, not the
+// segments.
 func WithPooledChunks(on bool) Option { return func(c *settings) { c.pooled = on } }
 
 // WithMaxBytes bounds the bytes that the allocator maps. The bound is never
