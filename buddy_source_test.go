@@ -342,6 +342,35 @@ func TestPoolOfOneAllocator(t *testing.T) {
 	}
 }
 
+// beside is a source that does something else while pages are released.
+type beside struct {
+	backing.Source
+	do func()
+}
+
+func (b *beside) Release([]byte) error { b.do(); return nil }
+
+// Of two mappings that go at once, the later one takes the segment along.
+func TestLastTwoOfASegment(t *testing.T) {
+	inner := backing.NewFaulty(nil)
+	src := &beside{Source: inner}
+	p := newChunkPool(src, false)
+	a, _ := p.Map(100)
+	b, _ := p.Map(100)
+	src.do = func() {
+		src.do = func() {}
+		if err := p.Unmap(b); err != nil {
+			t.Error(err)
+		}
+	}
+	if n, _ := inner.Live(); p.Unmap(a) != nil || n != 1 {
+		t.Errorf("%d segments before", n)
+	}
+	if n, _ := inner.Live(); n != 0 {
+		t.Errorf("%d segments left", n)
+	}
+}
+
 // What an allocator that is garbage had handed out is never issued again.
 func TestDroppedWithLiveBlocks(t *testing.T) {
 	for _, shared := range []bool{false, true} {
