@@ -64,9 +64,10 @@ type LeakError = guard.LeakError
 //     second free of memory in quarantine is always refused: it cannot have been
 //     handed out again.
 //   - GuardPages puts each block at the end of a mapping of its own, so that
-//     running off its end faults, and so does any use after its last byte was
-//     freed. If the system refuses the mapping, the block is placed among the
-//     others, and Stats counts it.
+//     running off its end faults, save for the up to 15 bytes behind it that its
+//     alignment leaves, and so does any use after its last byte was freed. If
+//     the system refuses the mapping, the block is placed among the others, and
+//     Stats counts it.
 //   - Close returns a [*LeakError] if anything is live, unless Quiet is set.
 //   - A borrow visibly ends with the next allocation.
 //
@@ -103,10 +104,10 @@ type SampleOptions = heap.Sample
 // WithSampledGuard puts one in 5,000 blocks of up to 64 KiB into one of 16
 // slots between inaccessible pages. Running off the end of such a block (for
 // one in four, off its front) and any use after its free fault at the
-// instruction that does it, and a refused free reports the stacks of its
-// allocation and its frees. Over many hours on many machines this finds what
-// tests did not. After a fault, [ScalableMemoryAllocator.Explain] names the
-// block.
+// instruction that does it, save in the up to 15 bytes behind it that its
+// alignment leaves, and a refused free reports the stacks of its allocation and
+// its frees. Over many hours on many machines this finds what tests did not.
+// After a fault, [ScalableMemoryAllocator.Explain] names the block.
 //
 // The fast paths pay nothing for it, because the choice is made when a processor
 // has used up its free slots of a size. The slots it used up are then counted, so a

@@ -19,9 +19,9 @@ import (
 // if its size would make the file look like text or gzip.
 //
 // Writes are buffered: Close writes out the rest and returns the first error of
-// w, after which nothing more was written; a panic in w counts as one. If the
-// allocator is not closed, the end of the trace is missing. Close does not close
-// w, and each allocator needs a w of its own.
+// w, after which nothing more was written; a panic in w, which ends the call that
+// wrote, counts as one. If the allocator is not closed, the end of the trace is
+// missing. Close does not close w, and each allocator needs a w of its own.
 //
 // A recorded allocator places every block directly in its chunks, not in
 // slots, and all operations share a lock, which is held while w is written to.

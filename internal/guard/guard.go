@@ -198,18 +198,19 @@ func (b *Block) Check(from, to int) error {
 // CheckAll is Check for all of the block.
 func (b *Block) CheckAll() error { return b.Check(0, len(b.Mem)) }
 
-// Explain says what is known about the byte at addr, which is in Mem.
+// Explain says what is known about the byte at addr, which is in Mem or beside it.
 func (b *Block) Explain(addr uintptr) *Error {
 	at := int(addr - b.addr())
-	e := b.newError(nil, at)
+	e := b.newError(ErrOverrun, at)
+	if at < 0 || at >= len(b.Mem) {
+		return e
+	}
 	switch s := b.segs[b.find(at)]; s.state {
-	case red:
-		e.Err = ErrOverrun
+	case live:
+		e.Err = errLive
 	case dead, gone:
 		e.Err = errFreed
 		e.Events = append(e.Events, Event{"freed", s.freed})
-	default:
-		e.Err = errLive
 	}
 	return e
 }

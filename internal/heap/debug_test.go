@@ -209,6 +209,31 @@ func TestDebugOverflow(t *testing.T) {
 	})
 }
 
+// A fault in a guard page is explained by the block that the page is for.
+func TestDebugExplainsGuardPages(t *testing.T) {
+	needWalls(t)
+	h := new(Heap)
+	h.Init(Config{Source: backing.Heap(), Placement: placements["tlsf"], Debug: &Debug{GuardPages: true, Quiet: true}})
+	defer h.Close()
+	for _, n := range []int{16, 4096, 70000} {
+		b := mustMalloc(t, h, n)
+		mustMalloc(t, h, n) // its guard pages may lie beside those of b
+		behind, ok := faults(func() { beyond(b, 1)[n] = 1 })
+		if !ok {
+			t.Fatalf("no page behind %d bytes", n)
+		}
+		wantOverrun(t, h, behind, b, n)
+		w := h.debug.find(uintptr(unsafe.Pointer(&b[0])))
+		front := -len(w.Mem) + n - 1 // the last byte of the page in front
+		wantOverrun(t, h, uintptr(unsafe.Pointer(&b[0]))+uintptr(front), b, front)
+	}
+	for _, addr := range []uintptr{0, ^uintptr(0)} {
+		if err := h.Explain(addr); err != nil {
+			t.Errorf("nothing is at %#x: %v", addr, err)
+		}
+	}
+}
+
 func TestDebugUseAfterFree(t *testing.T) {
 	eachDebug(t, Debug{}, func(t *testing.T, h *Heap, reports *[]error) {
 		b := mustMalloc(t, h, 3000)

@@ -229,6 +229,21 @@ func (s *sampler) find(addr uintptr) *guard.Block {
 	return nil
 }
 
+// beside is the block of the slot that addr is in or, if it is in a wall, nearest to;
+// nil if that had none.
+func (s *sampler) beside(addr uintptr) *guard.Block {
+	// Safety: used as a number only.
+	at := addr - uintptr(unsafe.Pointer(unsafe.SliceData(s.mem)))
+	if at >= uintptr(len(s.mem)) {
+		return nil
+	}
+	i := max(int(at)-wallBytes/2, 0) / (slotBytes + wallBytes)
+	if b := &s.slot[min(i, s.slots-1)].Block; b.Mem != nil {
+		return b
+	}
+	return nil
+}
+
 // sampleFree frees b, which is in no chunk, if it is in a slot. It is called
 // with mu held, and lets go of it. A slot makes one report.
 func (h *Heap) sampleFree(b []byte, addr uintptr) error {

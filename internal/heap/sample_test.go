@@ -10,6 +10,7 @@ import (
 	"unsafe"
 
 	"github.com/gomem-go/gomem/backing"
+	"github.com/gomem-go/gomem/internal/guard"
 )
 
 // newSampled returns a heap that samples every block that it can, and the list
@@ -41,6 +42,19 @@ func faults(f func()) (addr uintptr, yes bool) {
 	return 0, false
 }
 
+// wantOverrun checks what is said of a fault at the byte at of b.
+func wantOverrun(t *testing.T, h *Heap, addr uintptr, b []byte, at int) {
+	t.Helper()
+	first := uintptr(unsafe.Pointer(&b[0]))
+	if runtime.GOARCH == "s390x" { // the processor tells the page alone
+		at = int(addr - first)
+	}
+	e, ok := h.Explain(addr).(*guard.Error)
+	if !ok || !errors.Is(e, ErrOverrun) || e.Addr != first || e.Size != len(b) || e.At != at {
+		t.Fatalf("the fault beside %d bytes at %#x is explained by %v", len(b), first, h.Explain(addr))
+	}
+}
+
 func needWalls(t *testing.T) {
 	if _, ok := backing.Mmap().(backing.Protector); !ok {
 		t.Skip("no guard pages here")
@@ -56,12 +70,17 @@ func TestSampleFaults(t *testing.T) {
 		if uintptr(unsafe.Pointer(&b[0]))%slotAlign != 0 {
 			t.Fatalf("block at %p", &b[0])
 		}
-		_, end := faults(func() { beyond(b, 1)[64] = 1 })
+		atWall, end := faults(func() { beyond(b, 1)[64] = 1 })
 		// Safety: the byte is behind a wall, or in a red zone.
-		_, front := faults(func() { *(*byte)(unsafe.Add(unsafe.Pointer(&b[0]), -1)) = redZone })
+		below, front := faults(func() { *(*byte)(unsafe.Add(unsafe.Pointer(&b[0]), -1)) = redZone })
 		atEnd, atFront = atEnd || end, atFront || front
 		if !end && !front {
 			t.Fatal("neither end has a wall")
+		}
+		if end {
+			wantOverrun(t, h, atWall, b, 64)
+		} else {
+			wantOverrun(t, h, below, b, -1)
 		}
 		first := &b[0]
 		if !h.Free(b) {
