@@ -67,3 +67,15 @@ func TestAppendOfSmallElementsGrowsInPlace(t *testing.T) {
 		t.Error("the last slice of the window was copied")
 	}
 }
+
+// A slice grows when its capacity is used up, and not with the element that uses it up.
+func TestAppendUsesAllOfTheCapacity(t *testing.T) {
+	ac := quietPool(t).Get()
+	defer ac.Release()
+	for n := 1; n < 20; n++ {
+		s := NewSlice[int](ac, 1, n+1)
+		if all := Append(ac, s, make([]int, n)...); cap(all) != n+1 || unsafe.SliceData(all) != unsafe.SliceData(s) {
+			t.Errorf("%d elements in %d made it a slice of %d", n+1, n+1, cap(all))
+		}
+	}
+}

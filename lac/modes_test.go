@@ -149,3 +149,22 @@ func TestScannedSlabStays(t *testing.T) {
 		t.Errorf("%d slabs stay that two arenas did not use", len(c.typed.own))
 	}
 }
+
+// What holds no pointer, and an array of nothing, lies in the chunks and not in a slab.
+func TestScannedWithoutPointers(t *testing.T) {
+	ac := quietPool(t, WithScanned()).Get()
+	defer ac.Release()
+	New[[3]int](ac)
+	New[struct {
+		_ [0]*int
+		n [2]struct{ f float64 }
+	}](ac)
+	NewSlice[[2]uint32](ac, 3, 3)
+	if n := len(ac.core.typed.own); n != 0 {
+		t.Errorf("%d slabs", n)
+	}
+	New[[3]struct{ p [1]*int }](ac)
+	if n := len(ac.core.typed.own); n != 1 {
+		t.Errorf("%d slabs for a type with pointers", n)
+	}
+}

@@ -142,6 +142,10 @@ func TestSeatAfterAnyUse(t *testing.T) {
 			Attach(ac, new(int))
 			return ac.Release
 		},
+		"nothing attached": func(ac *Allocator) func() {
+			Attach(ac, 3)
+			return ac.DecRef
+		},
 		"IncRef": func(ac *Allocator) func() {
 			ac.IncRef()
 			*New[[100]uint64](ac) = [100]uint64{1}

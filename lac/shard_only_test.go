@@ -75,24 +75,53 @@ func TestShardArenasAreReleasedOnce(t *testing.T) {
 // A seat keeps its arena whatever that is used for, also one that a shard had before.
 func TestSeatKeepsTheArenaOfAShard(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	p := quietPool(t)
+	for name, use := range map[string]func(*Allocator){
+		"Attach": func(ac *Allocator) { Attach(ac, new(int)) },
+		"IncRef": func(ac *Allocator) {
+			ac.IncRef()
+			ac.DecRef()
+		},
+		"Fork": func(ac *Allocator) { ac.Fork().Release() },
+	} {
+		p := quietPool(t)
+		fillSeats(p)
+		x, y := p.Get(), p.Get()
+		c := x.core
+		x.Release()
+		clear(p.seats.places[:])
+		ac := p.Get()
+		if ac.core != c {
+			t.Fatal("not from the shard")
+		}
+		use(ac)
+		ac.Release()
+		again := p.Get()
+		if again.core != c || c.home != nil {
+			t.Errorf("%s: the seat lends it no more", name)
+		}
+		again.Release()
+		y.Release()
+	}
+}
+
+// A shard starts a scanned arena anew each time.
+func TestShardStartsScannedArenas(t *testing.T) {
+	p := quietPool(t, WithScanned())
 	fillSeats(p)
-	x, y := p.Get(), p.Get()
-	c := x.core
-	x.Release()
-	clear(p.seats.places[:])
-	ac := p.Get()
-	if ac.core != c {
-		t.Fatal("not from the shard")
+	for range 100 {
+		ac := p.Get()
+		for range 10 {
+			if n := New[*int](ac); *n != nil {
+				t.Fatal("not zero")
+			} else {
+				*n = new(int)
+			}
+		}
+		if bytes := ac.core.typed.own[0].free.off; bytes != 10*word {
+			t.Fatalf("%d bytes of the slab in use, want %d", bytes, 10*word)
+		}
+		ac.Release()
 	}
-	Attach(ac, new(int))
-	ac.Release()
-	again := p.Get()
-	if again.core != c || c.home != nil {
-		t.Error("the seat lends it no more")
-	}
-	again.Release()
-	y.Release()
 }
 
 // A goroutine that finds no place makes no seat.

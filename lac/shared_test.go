@@ -152,16 +152,20 @@ func TestSharedInOddChunks(t *testing.T) {
 	for size := 512; size <= 1536; size += 8 {
 		ac := quietPool(t, WithChunkSize(size)).Get()
 		ac.IncRef()
+		fork := ac.Fork()
 		last := map[uintptr]bool{}
 		for i := range 60 {
-			p := New[[2]uint64](ac)
-			if at := uintptr(unsafe.Pointer(p)); at%8 != 0 || last[at] || *p != [2]uint64{} {
-				t.Fatalf("chunks of %d bytes: object %d at %#x holds %v", size, i, at, *p)
+			for _, h := range []*Allocator{ac, fork} {
+				p := New[[2]uint64](h)
+				if at := uintptr(unsafe.Pointer(p)); at%8 != 0 || last[at] || *p != [2]uint64{} {
+					t.Fatalf("chunks of %d bytes: object %d at %#x holds %v", size, i, at, *p)
+				}
+				last[uintptr(unsafe.Pointer(p))] = true
+				*p = [2]uint64{1, 2}
+				h.Int(3)
 			}
-			last[uintptr(unsafe.Pointer(p))] = true
-			*p = [2]uint64{1, 2}
-			ac.Int(3)
 		}
+		fork.Release()
 		ac.DecRef()
 		ac.Release()
 	}

@@ -1,6 +1,7 @@
 package lac
 
 import (
+	"reflect"
 	"slices"
 	"testing"
 	"unsafe"
@@ -112,5 +113,27 @@ func TestLargerWindowServesOn(t *testing.T) {
 	NewSlice[byte](ac, 300, 300)
 	if room() <= before {
 		t.Errorf("%d bytes free in the window, %d were before", room(), before)
+	}
+}
+
+// Large blocks come in eight sizes for each power of two, at most an eighth larger than
+// asked for, and what is allocated has that size.
+func TestTiers(t *testing.T) {
+	for low := uintptr(128); low < 1<<26; low *= 2 {
+		sizes := map[uintptr]bool{}
+		for n := low + 1; n <= 2*low; n += max(low/1000, 1) {
+			size := tier(n)
+			if size < n || size%word != 0 || size-n > max(n/8, pageSize-1) {
+				t.Errorf("%d bytes for %d", size, n)
+			}
+			sizes[size] = true
+		}
+		if len(sizes) > 8 {
+			t.Errorf("%d sizes above %d bytes", len(sizes), low)
+		}
+	}
+	newChunk(1000)
+	if chunk, _ := chunkTypes.Load(uintptr(1000)); chunk.(reflect.Type).Size() != 1000 {
+		t.Errorf("a chunk of 1000 bytes takes %d", chunk.(reflect.Type).Size())
 	}
 }
