@@ -3,6 +3,7 @@ package lac
 import (
 	"errors"
 	"testing"
+	"unsafe"
 )
 
 // Each call on a released handle is reported once, and nothing else of it is noticed.
@@ -37,6 +38,19 @@ func TestEachLateCallIsReportedOnce(t *testing.T) {
 			}
 		}
 	}
+}
+
+// The slice that a released arena handed out last does not grow in its memory.
+func TestLateAppendMoves(t *testing.T) {
+	p, _ := strictPool(t)
+	ac := p.Get()
+	last := NewSlice[int](ac, 1, 1)
+	ac.Release()
+	next := p.Get()
+	if late := Append(ac, last, 2); unsafe.SliceData(late) == unsafe.SliceData(last) || late[1] != 2 {
+		t.Errorf("%d in the memory of the next arena", late)
+	}
+	next.Release()
 }
 
 // A released arena keeps nothing of what was attached, nor the room for very much.

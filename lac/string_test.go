@@ -59,3 +59,28 @@ func TestAttachEmptyString(t *testing.T) {
 		t.Errorf("%q", texts)
 	}
 }
+
+// Texts, and strings with theirs behind them, follow one another with no room between.
+func TestStringsTakeNoMore(t *testing.T) {
+	for name, opts := range map[string][]Option{"plain": nil, "scanned": {WithScanned()}} {
+		ac := quietPool(t, opts...).Get()
+		next := uintptr(unsafe.Pointer(ac.Int(1))) + word
+		lies := func(what string, p unsafe.Pointer, size uintptr) {
+			if uintptr(p) != next {
+				t.Errorf("%s: %s lies %d bytes too far", name, what, uintptr(p)-next)
+			}
+			next = uintptr(p) + size
+		}
+		for _, n := range []int{1, 8, 9, 100} {
+			lies("a text", unsafe.Pointer(unsafe.StringData(ac.NewString(strings.Repeat("x", n)))), roundUp(uintptr(n)))
+		}
+		if name == "plain" {
+			front := roundUp(unsafe.Sizeof(""))
+			for _, n := range []int{0, 1, 16, 17, 100} {
+				lies("a string", unsafe.Pointer(ac.String(strings.Repeat("x", n))), front+roundUp(uintptr(n)))
+			}
+		}
+		lies("a number", unsafe.Pointer(ac.Int(1)), word)
+		ac.Release()
+	}
+}
