@@ -206,7 +206,8 @@ func (g *graveyard) add(b []byte) (gone [][]byte) {
 
 // CheckExternalPointers looks for pointers to Go heap objects that were not
 // attached, in every object of an arena in debug mode, and reports each as
-// [ErrUnattached] with type and field path. Out of debug mode it does nothing.
+// [ErrUnattached] with type and field path. Out of debug mode it does nothing. It
+// requires that no goroutine writes to the objects meanwhile.
 // O(bytes of the objects with pointers).
 func (ac *Allocator) CheckExternalPointers() {
 	if ac == nil {
