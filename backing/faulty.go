@@ -29,7 +29,8 @@ func (o Op) String() string {
 // Faulty is a [Source] for tests: it passes every call on to another source,
 // makes chosen calls fail, counts them, and knows what is mapped, so that a
 // test can put a fault at each call in turn and prove that nothing leaks.
-// Whatever the source, it also refuses to unmap anything but a live mapping.
+// Whatever the source, it also refuses to unmap anything but a live mapping, and
+// takes an empty one for none.
 // Safe for use by several goroutines. The zero value passes calls on to
 // [Heap].
 type Faulty struct {
@@ -131,7 +132,7 @@ func (f *Faulty) Map(size int) ([]byte, error) {
 		return nil, err
 	}
 	mem, err := f.source().Map(size)
-	if err != nil {
+	if err != nil || len(mem) == 0 {
 		return nil, err
 	}
 	if f.live == nil {

@@ -52,6 +52,22 @@ func TestFaultyFailsTheCallAskedFor(t *testing.T) {
 	}
 }
 
+// stingy is a source whose mappings are empty.
+type stingy struct{ backing.Source }
+
+func (stingy) Map(int) ([]byte, error) { return []byte{}, nil }
+
+// A source that returns nothing is found out through a Faulty, too.
+func TestFaultyOverNothing(t *testing.T) {
+	f := backing.NewFaulty(stingy{backing.Heap()})
+	if _, err := backing.Map(f, 1); !errors.Is(err, backing.ErrOutOfMemory) {
+		t.Errorf("Map: %v, want ErrOutOfMemory", err)
+	}
+	if n, bytes := f.Live(); n != 0 || bytes != 0 {
+		t.Errorf("Live() = %d mappings, %d bytes", n, bytes)
+	}
+}
+
 // An order for a call that is none withdraws the one before, and is none itself.
 func TestFaultyWithdrawn(t *testing.T) {
 	f := backing.NewFaulty(backing.Heap())
