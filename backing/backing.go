@@ -49,16 +49,16 @@ type Source interface {
 	PageSize() int
 }
 
-// Map is s.Map for callers that cannot trust s: a mapping of another length, or not
-// aligned to pages and to 16 bytes, or in pages of a size that is no power of two, goes
-// back to s, and the error says so and wraps ErrOutOfMemory.
+// Map is s.Map for callers that cannot trust s: a mapping that is empty or of another
+// length, or not aligned to pages and to 16 bytes, or in pages of a size that is no power
+// of two, goes back to s, and the error says so and wraps ErrOutOfMemory.
 func Map(s Source, size int) ([]byte, error) {
 	mem, err := s.Map(size)
 	if err != nil {
 		return nil, err
 	}
 	page := s.PageSize()
-	if len(mem) == size && page > 0 && page&(page-1) == 0 && misalignment(mem, page) == 0 && misalignment(mem, leastAlign) == 0 {
+	if size > 0 && len(mem) == size && page > 0 && page&(page-1) == 0 && misalignment(mem, page) == 0 && misalignment(mem, leastAlign) == 0 {
 		return mem, nil
 	}
 	err = fmt.Errorf("%w: source %s, with pages of %d bytes, returned %d bytes at %p instead of %d",

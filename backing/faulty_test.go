@@ -55,13 +55,18 @@ func TestFaultyFailsTheCallAskedFor(t *testing.T) {
 // stingy is a source whose mappings are empty.
 type stingy struct{ backing.Source }
 
-func (stingy) Map(int) ([]byte, error) { return []byte{}, nil }
+func (stingy) Map(int) ([]byte, error) { return nil, nil }
 
-// A source that returns nothing is found out through a Faulty, too.
+// A source that returns nothing is found out, also if nothing was asked for, and through
+// a Faulty, too.
 func TestFaultyOverNothing(t *testing.T) {
 	f := backing.NewFaulty(stingy{backing.Heap()})
-	if _, err := backing.Map(f, 1); !errors.Is(err, backing.ErrOutOfMemory) {
-		t.Errorf("Map: %v, want ErrOutOfMemory", err)
+	for _, src := range []backing.Source{stingy{backing.Heap()}, f} {
+		for size := range 2 {
+			if _, err := backing.Map(src, size); !errors.Is(err, backing.ErrOutOfMemory) {
+				t.Errorf("Map(%d): %v, want ErrOutOfMemory", size, err)
+			}
+		}
 	}
 	if n, bytes := f.Live(); n != 0 || bytes != 0 {
 		t.Errorf("Live() = %d mappings, %d bytes", n, bytes)
