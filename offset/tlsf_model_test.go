@@ -56,6 +56,19 @@ func (m *byteModel) release(start, size int) error {
 	return nil
 }
 
+// room is how long the n live bytes at start may become: up to the granule of the next
+// live byte.
+func (m *byteModel) room(start, n, granule int) int {
+	end := start + n
+	for end < len(m.owner) && m.owner[end] == 0 {
+		end++
+	}
+	if end < len(m.owner) {
+		end &^= granule - 1
+	}
+	return max(end-start, n)
+}
+
 // split is what Split must answer: whether at lies between two bytes of one block,
 // which are of two from then on.
 func (m *byteModel) split(at, granule int) bool {
@@ -154,7 +167,12 @@ func tlsfModelStep(t *testing.T, a *TLSF, m *byteModel, rng *rand.Rand) bool {
 		}
 		newSize := 1 + rng.IntN(2*n+40)
 		id := m.owner[start]
-		if a.Resize(start, n, newSize) {
+		fits := newSize <= m.room(start, n, a.Granule())
+		if got := a.Resize(start, n, newSize); got != fits {
+			t.Errorf("Resize(%d, %d, %d) = %v", start, n, newSize, got)
+			return false
+		}
+		if fits {
 			if newSize < n {
 				if err := m.release(start+newSize, n-newSize); err != nil {
 					t.Errorf("model: %v", err)
