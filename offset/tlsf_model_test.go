@@ -165,9 +165,12 @@ func tlsfModelStep(t *testing.T, a *TLSF, m *byteModel, rng *rand.Rand) bool {
 		if !ok {
 			return true
 		}
-		newSize := 1 + rng.IntN(2*n+40)
+		newSize, room := 1+rng.IntN(2*n+40), m.room(start, n, a.Granule())
+		if op == 8 {
+			newSize = room + rng.IntN(2)
+		}
 		id := m.owner[start]
-		fits := newSize <= m.room(start, n, a.Granule())
+		fits := newSize <= room
 		if got := a.Resize(start, n, newSize); got != fits {
 			t.Errorf("Resize(%d, %d, %d) = %v", start, n, newSize, got)
 			return false
