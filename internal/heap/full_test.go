@@ -67,7 +67,7 @@ func TestLimitNamesWhatCounts(t *testing.T) {
 	h.cfg.MaxBytes = 1 << 20
 	mustMalloc(t, h, 100)
 	_, err := h.TryMalloc(1 << 20)
-	want := fmt.Sprintf("memory limit reached: %d bytes mapped, %d more needed, limit 1048576", h.mapped, 1<<20)
+	want := fmt.Sprintf("gomem: growing by %d bytes: memory limit reached: %d bytes mapped, limit 1048576", 1<<20, h.mapped)
 	if !errors.Is(err, ErrLimit) || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
@@ -76,8 +76,8 @@ func TestLimitNamesWhatCounts(t *testing.T) {
 	err = h.grow(1<<20, 1)
 	h.guards, h.leave = 0, 0
 	h.mu.Unlock()
-	want = fmt.Sprintf("memory limit reached: %d bytes mapped, 5000 between guard pages, 6000 being unmapped, %d more needed, limit 1048576",
-		h.mapped, 1<<20)
+	want = fmt.Sprintf("gomem: growing by %d bytes: memory limit reached: %d bytes mapped, 5000 between guard pages, 6000 being unmapped, limit 1048576",
+		1<<20, h.mapped)
 	if !errors.Is(err, ErrLimit) || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}

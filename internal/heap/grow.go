@@ -64,7 +64,7 @@ func (h *Heap) takeGrown(n, align int) (c *chunk, off int, err error) {
 		}
 	}
 	if c, off = h.takeMapped(n, align); c == nil {
-		return nil, 0, fmt.Errorf("%w: the new chunk has no room for %d bytes aligned to %d", ErrOutOfMemory, n, align)
+		return nil, 0, growError(n, fmt.Errorf("%w: no room in the new chunk for the alignment %d", ErrOutOfMemory, align))
 	}
 	return c, off, nil
 }
@@ -83,7 +83,7 @@ func (h *Heap) takeAgain(n, align int) (c *chunk, off int, err error) {
 // align. Under growing and mu; it releases mu while the source maps.
 func (h *Heap) grow(n, align int) error {
 	if n > math.MaxInt-math.MaxInt/16-pageSize {
-		return fmt.Errorf("%w: %d bytes", ErrOutOfMemory, n)
+		return growError(n, ErrOutOfMemory)
 	}
 	least := (n + chunkUnit - 1) &^ (chunkUnit - 1)
 	size := least
@@ -104,7 +104,7 @@ func (h *Heap) grow(n, align int) error {
 	}
 	if most := h.cfg.MaxChunk &^ (chunkUnit - 1); most > 0 && size > most {
 		if size = most; size < least {
-			return fmt.Errorf("%w: %d bytes are more than a chunk can have", ErrOutOfMemory, n)
+			return growError(n, fmt.Errorf("%w: more than a chunk can have", ErrOutOfMemory))
 		}
 	}
 	if room := h.room(); size > room {
@@ -112,9 +112,9 @@ func (h *Heap) grow(n, align int) error {
 		switch {
 		case size >= least:
 		case h.cfg.MaxBytes <= 0:
-			return fmt.Errorf("%w: %s, %d more cannot be counted", ErrOutOfMemory, h.counted(), least)
+			return growError(least, fmt.Errorf("%w: %s, more cannot be counted", ErrOutOfMemory, h.counted()))
 		default:
-			return fmt.Errorf("%w: %s, %d more needed, limit %d", ErrLimit, h.counted(), least, h.limit())
+			return growError(least, fmt.Errorf("%w: %s, limit %d", ErrLimit, h.counted(), h.limit()))
 		}
 	}
 	mem, err := h.mapFor(size)
@@ -123,7 +123,7 @@ func (h *Heap) grow(n, align int) error {
 	}
 	switch {
 	case err != nil:
-		return fmt.Errorf("gomem: growing by %d bytes: %w", size, err)
+		return growError(size, err)
 	case h.closed:
 		h.mu.Unlock()
 		err = h.cfg.Source.Unmap(mem)
@@ -132,6 +132,11 @@ func (h *Heap) grow(n, align int) error {
 	}
 	h.addChunk(mem, n)
 	return nil
+}
+
+// growError says by how much the heap was to grow.
+func growError(bytes int, err error) error {
+	return fmt.Errorf("gomem: growing by %d bytes: %w", bytes, err)
 }
 
 // notePeak updates peak after a change of mapped or guards. Under mu.
