@@ -13,7 +13,6 @@ import (
 type target struct {
 	n     [6]int
 	empty struct{}
-	m     map[int]int
 }
 
 var globalTarget target
