@@ -70,8 +70,9 @@ var readerMemory = sync.OnceValue(func() *ScalableMemoryAllocator {
 //
 // The zero value has no source: its reads fail with [ErrRecycled] until Reset.
 //
-// A BufReader is for one goroutine at a time, and its source must not use it from
-// within Read; the results of ReadShared, and the allocator, may be used by any.
+// A BufReader must not be copied. It is for one goroutine at a time, and its source
+// must not use it from within Read; the results of ReadShared, and the allocator, may
+// be used by any.
 type BufReader struct {
 	// Allocator supplies the blocks. The default is one allocator for the whole
 	// program; nil means the Go heap. It may be changed at any time: blocks
@@ -96,7 +97,8 @@ type BufReader struct {
 	// call Release now and then.
 	HoldViews bool
 
-	buf     []byte // memory of the front block; buf[r:w] is unread
+	_       [0]sync.Mutex // so that go vet reports copies
+	buf     []byte        // memory of the front block; buf[r:w] is unread
 	r, w    int
 	front   *sharedBlock // nil: none held, then buf is nil and r == w == 0
 	queue   segments     // blocks behind the front; not empty only if bytes are unread in them

@@ -28,7 +28,7 @@ var errReferences = fmt.Errorf("too many references: %w", ErrOverflow)
 // It starts with one reference, the caller's. Each holder calls Release once;
 // a block returns to its allocator when the last frame in it is released and
 // the reader is done with it. The bytes are shared: holders must not write to
-// them.
+// them. Pass pointers: a copy counts no reference.
 //
 // Retain, Release, Memory and WriteTo may be called from any goroutine. The
 // handle is reused after the last Release: it returns [ErrReleased] until the blocks
@@ -36,6 +36,8 @@ var errReferences = fmt.Errorf("too many references: %w", ErrOverflow)
 // before it, and forever when built with the tag gomem_debug. Drop the pointer when
 // you release the reference.
 type SharedMemory struct {
+	_ [0]sync.Mutex // so that go vet reports copies
+
 	// refs is the number of references, 0 when released. The reader sets it with a
 	// plain store: all others get the frame from the reader later. Only a stale
 	// pointer can race with that, and the race detector may report it.

@@ -2,20 +2,23 @@ package lac
 
 import (
 	"math"
+	"sync"
 	"sync/atomic"
 	"unsafe"
 )
 
-// Allocator is a handle to one arena, lent by [AllocatorPool.Get]. A handle
-// serves one goroutine at a time until IncRef makes it shared; every method of
-// a nil *Allocator falls back to the Go heap or does nothing. The zero value is
-// like a released handle: its allocations come from the Go heap, and are reported
+// Allocator is a handle to one arena, lent by [AllocatorPool.Get], and must not be
+// copied. A handle serves one goroutine at a time until IncRef makes it shared; every
+// method of a nil *Allocator falls back to the Go heap or does nothing. The zero value
+// is like a released handle: its allocations come from the Go heap, and are reported
 // to the log as [ErrReleased].
 //
 // The fields base, off and end are the current window. Every state other than
 // "alive, unshared, not scanned, not debugged" has an empty window, so the
 // fast path needs no other test.
 type Allocator struct {
+	_ [0]sync.Mutex // so that go vet reports copies
+
 	base unsafe.Pointer
 	off  uintptr
 	end  uintptr
