@@ -284,3 +284,19 @@ func TestBuddyBlockBeyond4GiB(t *testing.T) {
 		t.Errorf("%d of %d bytes are free: %v", b.FreeBytes(), b.Size(), err)
 	}
 }
+
+// TestRangeErrorText: what is not known is not named.
+func TestRangeErrorText(t *testing.T) {
+	free := offset.RangeError{Range: offset.Block{Start: 8, End: 16}, Conflict: offset.Block{Start: 12, End: 20}, Err: offset.ErrDoubleFree}
+	foreign := offset.RangeError{Range: offset.Block{Start: 8, End: 16}, Err: offset.ErrNotOwned}
+	nowhere := offset.RangeError{Err: offset.ErrNotOwned}
+	for want, err := range map[string]*offset.RangeError{
+		offset.ErrDoubleFree.Error() + ": [8,16) overlaps free block [12,20)": &free,
+		offset.ErrNotOwned.Error() + ": [8,16)":                               &foreign,
+		offset.ErrNotOwned.Error():                                            &nowhere,
+	} {
+		if got := err.Error(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
