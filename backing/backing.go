@@ -58,7 +58,7 @@ func Map(s Source, size int) ([]byte, error) {
 		return nil, err
 	}
 	page := s.PageSize()
-	if size > 0 && len(mem) == size && page > 0 && page&(page-1) == 0 && misalignment(mem, page) == 0 && misalignment(mem, leastAlign) == 0 {
+	if size > 0 && len(mem) == size && page > 0 && page&(page-1) == 0 && misalignment(mem, max(page, leastAlign)) == 0 {
 		return mem, nil
 	}
 	err = fmt.Errorf("%w: source %s, with pages of %d bytes, returned %d bytes at %p instead of %d",

@@ -213,29 +213,18 @@ func (h *Heap) Explain(addr uintptr) error {
 
 // beside is find, or the block behind or in front of which addr is in a guard page.
 func (d *debugger) beside(addr uintptr) *watched {
-	if w := d.find(addr); w != nil || d.pages == nil {
+	w := d.find(addr)
+	if w != nil || d.pages == nil {
 		return w
 	}
 	page := uintptr(d.pages.PageSize())
-	before := addr&^(page-1) - 1 // the last byte of a mapping that the page is behind
-	for _, w := range d.blocks[before/pageSize] {
-		if w.chunk == nil && w.end() == before+1 {
-			return w
-		}
-	}
-	behind := before + 1 + page
-	for _, w := range d.blocks[behind/pageSize] {
-		if w.chunk == nil && w.end()-uintptr(len(w.Mem)) == behind {
+	start := addr &^ (page - 1)
+	for _, neighbour := range []uintptr{start - 1, start + page} {
+		if w := d.find(neighbour); w != nil && w.chunk == nil { // a mapping of its own
 			return w
 		}
 	}
 	return nil
-}
-
-// end is the address behind the block's memory.
-func (w *watched) end() uintptr {
-	// Safety: used as a number only.
-	return uintptr(unsafe.Pointer(unsafe.SliceData(w.Mem))) + uintptr(len(w.Mem))
 }
 
 // What guards report, beside the errors of the package.
