@@ -132,6 +132,7 @@ func takeSpare(list **span) *span {
 // enterSpan makes the live block at off of c the span sp. Under mu.
 func (h *Heap) enterSpan(sp *span, c *chunk, off int) {
 	sp.place(c, off)
+	shared := false
 	for i := range sp.units() {
 		at := uintptr(sp.base) + uintptr(i*spanUnit)
 		m := h.spans.Load()
@@ -142,7 +143,10 @@ func (h *Heap) enterSpan(sp *span, c *chunk, off int) {
 			h.maps.spans = m
 		}
 		m.place(at).Store(sp)
-		h.guess.put(at, sp)
+		shared = h.guess.put(at, sp) || shared
+	}
+	if shared {
+		h.guess.part(h.spans.Load(), h.mapped)
 	}
 	h.arm()
 	c.nspans++

@@ -100,8 +100,10 @@ func (r *region) used() bool {
 }
 
 // guesses names a span for any address by the low bits of the place's number alone.
-// Who asks checks that the span is the right one; if it is not, the map knows. It
-// takes two loads that do not wait for each other, as the table never becomes smaller.
+// Who asks checks that the span is the right one; if it is not, the map knows, and a
+// free takes four times as long. So where two spans want one entry the table becomes
+// larger. It takes two loads that do not wait for each other, as the table never becomes
+// smaller.
 type guesses struct {
 	mask  uintptr        // length of the table less one
 	table unsafe.Pointer // *[mask + 1]atomic.Pointer[span]; exhausted where there is no guess
@@ -135,20 +137,33 @@ func newGuesses(n int) []atomic.Pointer[span] {
 // fit makes the table twice as large as the number of places that m has room for, if
 // it is smaller. Under mu.
 func (g *guesses) fit(m *spanMap) {
-	n := len(m.regions) / 2 * regionSpans
-	if uintptr(n) <= g.mask+1 {
-		return
+	if n := len(m.regions) / 2 * regionSpans; uintptr(n) > g.mask+1 {
+		g.fill(n, m)
 	}
+}
+
+// part makes the table larger until each span of m has its entries for itself, but not
+// larger than 64 KiB or a 256th of the bytes mapped. Under mu; amortized O(1).
+func (g *guesses) part(m *spanMap, mapped int) {
+	most := max(mapped/256, 64<<10) / int(unsafe.Sizeof(uintptr(0)))
+	for shared := true; shared && 2*len(g.entries()) <= most; {
+		shared = g.fill(2*len(g.entries()), m)
+	}
+}
+
+// fill replaces the table by one of n entries, and says whether spans of m share any.
+func (g *guesses) fill(n int, m *spanMap) (shared bool) {
 	g.use(newGuesses(n))
 	for i := range m.regions {
 		r := &m.regions[i]
 		p := r.places.Load()
 		for j := 0; p != nil && j < regionSpans; j++ {
 			if sp := p[j].Load(); sp != nil {
-				g.put(r.number<<regionShift+uintptr(j)<<spanShift, sp)
+				shared = g.put(r.number<<regionShift+uintptr(j)<<spanShift, sp) || shared
 			}
 		}
 	}
+	return shared
 }
 
 func (g *guesses) use(table []atomic.Pointer[span]) {
@@ -156,8 +171,13 @@ func (g *guesses) use(table []atomic.Pointer[span]) {
 	atomic.StoreUintptr(&g.mask, uintptr(len(table)-1))
 }
 
-// put makes sp the guess for addr. Under mu.
-func (g *guesses) put(addr uintptr, sp *span) { g.of(addr).Store(sp) }
+// put makes sp the guess for addr, and says whether there was another. Under mu.
+func (g *guesses) put(addr uintptr, sp *span) (shared bool) {
+	at := g.of(addr)
+	shared = at.Load() != exhausted
+	at.Store(sp)
+	return shared
+}
 
 // remove makes sp the guess for addr no more. Under mu.
 func (g *guesses) remove(addr uintptr, sp *span) {

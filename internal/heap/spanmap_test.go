@@ -3,6 +3,8 @@ package heap
 import (
 	"testing"
 	"unsafe"
+
+	"github.com/gomem-go/gomem/backing"
 )
 
 // TestGuessShared: spans that share a guess, far from each other, are all found.
@@ -57,6 +59,105 @@ func TestGuessShared(t *testing.T) {
 	g.put(far[0], spans[0])
 	g.forget()
 	guessed("forgotten", exhausted)
+}
+
+// TestGuessesPart: spans that share a guess get one each as long as that takes little.
+func TestGuessesPart(t *testing.T) {
+	for _, c := range []struct {
+		apart   uintptr // bytes from one span to the other
+		mapped  int
+		parted  bool
+		entries int
+	}{
+		{32 << 20, 1 << 20, true, 4096},
+		{64 << 20, 1 << 20, true, 8192},
+		{128 << 20, 1 << 20, false, 8192}, // 64 KiB
+		{128 << 20, 31 << 20, false, 8192},
+		{128 << 20, 32 << 20, true, 16384},
+		{1 << 40, 64 << 20, false, 32768},
+	} {
+		m := newSpanMap(1)
+		var g guesses
+		g.use(noGuess)
+		addrs := []uintptr{5 << regionShift, 5<<regionShift + c.apart}
+		var spans []*span
+		shared := false
+		for i, addr := range addrs {
+			spans = append(spans, newSpan(i, spanBytes[i]))
+			m = m.with(addr)
+			g.fit(m)
+			m.place(addr).Store(spans[i])
+			shared = g.put(addr, spans[i])
+		}
+		if !shared {
+			t.Fatalf("%d apart: no guess is shared", c.apart)
+		}
+		g.part(m, c.mapped)
+		if n := len(g.entries()); n != c.entries {
+			t.Errorf("%d apart, %d mapped: %d entries, not %d", c.apart, c.mapped, n, c.entries)
+		}
+		if last := g.of(addrs[1]).Load(); last != spans[1] {
+			t.Errorf("%d apart: the guess is %v, not %v", c.apart, last, spans[1])
+		}
+		if parted := g.of(addrs[0]).Load() == spans[0]; parted != c.parted {
+			t.Errorf("%d apart, %d mapped: parted %v", c.apart, c.mapped, parted)
+		}
+	}
+}
+
+// apartSource maps at multiples of apart from each other.
+type apartSource struct {
+	backing.Source
+	mem    []byte
+	apart  int
+	mapped int
+}
+
+func (s *apartSource) Map(size int) ([]byte, error) {
+	s.mapped++
+	return s.mem[(s.mapped-1)*s.apart:][:size], nil
+}
+
+func (s *apartSource) Unmap([]byte) error { return nil }
+
+// TestGuessesApart: where chunks lie so that all their spans would share guesses, each
+// has its own.
+func TestGuessesApart(t *testing.T) {
+	const apart, chunks = 32 << 20, 2
+	mem, err := backing.Mmap().Map(apart * chunks)
+	if err != nil {
+		t.Skip("no address space: ", err)
+	}
+	defer func() {
+		if err := backing.Mmap().Unmap(mem); err != nil {
+			t.Error(err)
+		}
+	}()
+	h, from := newHeap(minChunk), &apartSource{Source: backing.Heap(), mem: mem, apart: apart}
+	h.cfg.Source = from
+	for more := 2000; more > 0; {
+		mustMalloc(t, h, 128)
+		if from.mapped == chunks {
+			more--
+		}
+	}
+	m, spans := h.spans.Load(), 0
+	for i := range m.regions {
+		for j := 0; m.regions[i].places.Load() != nil && j < regionSpans; j++ {
+			if sp := m.regions[i].places.Load()[j].Load(); sp != nil {
+				spans++
+				if got := h.guess.of(m.regions[i].number<<regionShift + uintptr(j)<<spanShift).Load(); got != sp {
+					t.Errorf("place %d of region %d has %v and the guess is %v", j, i, sp, got)
+				}
+			}
+		}
+	}
+	if spans < 8 {
+		t.Errorf("%d places have spans", spans)
+	}
+	if err := h.Verify(); err != nil {
+		t.Error(err)
+	}
 }
 
 // TestGuessWrong: a wrong guess changes nothing but the way to the span.
