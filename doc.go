@@ -82,5 +82,6 @@
 //   - gomem_debug: every allocator in debug mode, [WithDebug]
 //
 // The tag gomem_portable compiles the form that other platforms and the race
-// detector use, which does not call into the runtime's internals.
+// detector use, which does not call into the runtime's internals. The tag purego
+// leaves out the assembly, with which Malloc and Free begin on amd64.
 package gomem

@@ -25,16 +25,20 @@ import (
 const (
 	program = "github.com/gomem-go/gomem/bench/cmd/pairs"
 	engine  = "github.com/gomem-go/gomem/internal/heap"
-	file    = "heap.go"
-
-	// nothing takes the place of the check. The number is unsigned, so the compiler
-	// makes nothing of it.
-	nothing = "within >= 0"
 )
 
-// check finds the comparison of the record of a slot with the block that is said
-// to be live in it.
-var check = regexp.MustCompile(`if within == 0 && (.*\bstateLive\b.*\blen\(b\)\)) \{\n`)
+// checks find, in the files of the engine, the comparison of the record of a slot with
+// the block that is said to be live in it.
+var checks = []struct {
+	file  string
+	check *regexp.Regexp
+	// nothing takes the place of the check. The number is unsigned, so the compiler
+	// makes nothing of it.
+	nothing string
+}{
+	{"heap.go", regexp.MustCompile(`if within == 0 && (.*\bstateLive\b.*\blen\(b\)\)) \{\n`), "within >= 0"},
+	{"entry_amd64.s", regexp.MustCompile(`XORL +\$const_stateLive, R11\n(\tCMPQ +CX, R11\n\tJNE +inGo\n)`), ""},
+}
 
 var (
 	// ErrNoGo: the go command is missing.
@@ -59,21 +63,24 @@ func Build(ctx context.Context, dir string) (Programs, error) {
 	if err != nil {
 		return p, err
 	}
-	path := filepath.Join(strings.TrimSpace(out), file)
-	source, err := os.ReadFile(path)
-	if err != nil {
-		return p, err
+	replace := make(map[string]string)
+	for _, c := range checks {
+		path := filepath.Join(strings.TrimSpace(out), c.file)
+		source, err := os.ReadFile(path)
+		if err != nil {
+			return p, err
+		}
+		found := c.check.FindAllSubmatchIndex(source, -1)
+		if len(found) != 1 {
+			return p, fmt.Errorf("%w: %s", ErrMoved, c.file)
+		}
+		replace[path] = filepath.Join(dir, c.file)
+		without := slices.Concat(source[:found[0][2]], []byte(c.nothing), source[found[0][3]:])
+		if err := os.WriteFile(replace[path], without, 0o600); err != nil {
+			return p, err
+		}
 	}
-	found := check.FindAllSubmatchIndex(source, -1)
-	if len(found) != 1 {
-		return p, ErrMoved
-	}
-	changed := filepath.Join(dir, file)
-	without := slices.Concat(source[:found[0][2]], []byte(nothing), source[found[0][3]:])
-	if err := os.WriteFile(changed, without, 0o600); err != nil {
-		return p, err
-	}
-	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {path: changed}})
+	overlay, err := json.Marshal(map[string]map[string]string{"Replace": replace})
 	if err != nil {
 		return p, err
 	}
@@ -103,11 +110,11 @@ func (p Programs) Measure(ctx context.Context, turns int) ([]Price, error) {
 	prices := []Price{{Op: "one pair after the other, 64 B"}, {Op: "500 blocks of 256 B, then their frees"}}
 	with, without, ratios := make([][]float64, len(prices)), make([][]float64, len(prices)), make([][]float64, len(prices))
 	for range turns {
-		on, err := turn(ctx, p.checked)
+		on, err := turn(ctx, p.checked, false)
 		if err != nil {
 			return nil, err
 		}
-		off, err := turn(ctx, p.unchecked)
+		off, err := turn(ctx, p.unchecked, true)
 		if err != nil {
 			return nil, err
 		}
@@ -124,13 +131,18 @@ func (p Programs) Measure(ctx context.Context, turns int) ([]Price, error) {
 	return prices, nil
 }
 
-func turn(ctx context.Context, program string) (ns [2]float64, err error) {
+// turn runs a program, which is to free a block twice or not.
+func turn(ctx context.Context, program string, twice bool) (ns [2]float64, err error) {
 	out, err := run(ctx, program)
 	if err != nil {
 		return ns, err
 	}
-	if _, err := fmt.Sscanf(out, "single=%f batch=%f", &ns[0], &ns[1]); err != nil {
+	var freed bool
+	if _, err := fmt.Sscanf(out, "single=%f batch=%f twice=%t", &ns[0], &ns[1], &freed); err != nil {
 		return ns, fmt.Errorf("%s printed %q: %w", filepath.Base(program), out, err)
+	}
+	if freed != twice {
+		return ns, fmt.Errorf("%s freed a block twice: %t", filepath.Base(program), freed)
 	}
 	return ns, nil
 }

@@ -28,7 +28,7 @@ func TestBuildAndMeasure(t *testing.T) {
 
 func TestTurnRefusesOtherPrograms(t *testing.T) {
 	for _, program := range []string{"true", "false", "no-such-program"} {
-		if ns, err := turn(t.Context(), program); err == nil {
+		if ns, err := turn(t.Context(), program, false); err == nil {
 			t.Errorf("%s measured %v", program, ns)
 		}
 	}

@@ -13,10 +13,11 @@ package heap
 // current one, the guest takes slots of that. So a program that has a few blocks of each
 // size has one span for four classes.
 const (
-	slotAlign = 16       // bytes: the alignment of every slot
-	maxSmall  = 4096     // bytes: the largest small request
-	maxSlot   = 64 << 10 // bytes: the largest request that a slot serves
-	small     = 56       // number of classes of small requests
+	slotShift = 4
+	slotAlign = 1 << slotShift // bytes: the alignment of every slot
+	maxSmall  = 4096           // bytes: the largest small request
+	maxSlot   = 64 << 10       // bytes: the largest request that a slot serves
+	small     = 56             // number of classes of small requests
 	classes   = small + 28
 
 	// Strips are a class of their own, which no request has.

@@ -92,8 +92,9 @@
 // # Assumptions about the runtime
 //
 // DESIGN.md numbers them; this package uses 1 (pinning), 2 (the barrier), 3
-// (counters read by others), 5 (the Go heap does not move), 11 (sections) and 12
-// (where the P is). The portable form in pin_portable.go needs only 5: under the
-// race detector, with the tag gomem_portable and on 32-bit systems a shard has a
-// mutex, and a free locks the shard that owns the span.
+// (counters read by others), 5 (the Go heap does not move), 11 (sections), 12
+// (where the P is) and, for the assembly in which Malloc and Free begin on amd64
+// (entry_amd64.go), 13. The portable form in pin_portable.go needs only 5: under
+// the race detector, with the tag gomem_portable and on 32-bit systems a shard has
+// a mutex, and a free locks the shard that owns the span.
 package heap

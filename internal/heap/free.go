@@ -8,15 +8,17 @@ import (
 )
 
 // freeForeign is Free for a b that starts in a span that the P's shard does not
-// own, or in none: then sp is exhausted. A whole slot takes a section.
+// own, or in none. A whole slot takes a section.
 //
 //go:nosplit
 //go:noinline
-func (h *Heap) freeForeign(sp *span, b []byte) bool {
+func (h *Heap) freeForeign(b []byte) bool {
+	at := here()
+	addr := uintptr(unsafe.Pointer(unsafe.SliceData(b)))
+	sp := h.guess.of(addr).Load()
 	if sp == exhausted {
 		return h.freeLarge(b)
 	}
-	at := here()
 	s := h.enterFor(sp, at)
 	owner := sp.owner.Load() // before the slot is queued, as in freeSlow
 	if s == noShard || owner == nil {
@@ -24,7 +26,7 @@ func (h *Heap) freeForeign(sp *span, b []byte) bool {
 		return h.freeSlow(sp, b)
 	}
 	base := sp.base
-	off := uintptr(unsafe.Pointer(unsafe.SliceData(b))) - uintptr(base)
+	off := addr - uintptr(base)
 	i, within := sp.slot(off)
 	if within != 0 || off >= uintptr(sp.limit) || uint(len(b)-1) >= maxSlot ||
 		!sp.mark(uint32(i), sp.whole()|uint32(len(b)), stateQueue, base) {

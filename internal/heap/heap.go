@@ -118,13 +118,11 @@ func (h *Heap) Init(cfg Config) {
 	}
 }
 
-// Malloc returns n bytes with cap == len, not zeroed, aligned to 16 bytes
-// unless the placement is byte-exact; empty if n is 0, and nil if TryMalloc
-// would fail.
+// mallocSection is Malloc: a section for a block that the P's shard has a free slot for.
 //
 //go:nosplit
 //go:noinline
-func (h *Heap) Malloc(n int) []byte {
+func (h *Heap) mallocSection(n int) []byte {
 	at := here()
 	if uint(n-1) < maxSlot && h != nil {
 		c := classOf[uint(n+slotAlign-1)/slotAlign]
@@ -140,23 +138,22 @@ func (h *Heap) Malloc(n int) []byte {
 	return h.mallocAny(n)
 }
 
-// mallocAny is TryMalloc without the reason.
+// mallocAny is tryMalloc without the reason.
 func (h *Heap) mallocAny(n int) []byte {
 	if n > maxSlot && n <= math.MaxInt-1<<30 && h != nil && h.cfg.Spans && h.sampler == nil {
 		// Neither watched nor recorded, as there are spans: five calls less.
 		b, _ := h.mallocLarge(n, 1)
 		return b
 	}
-	b, err := h.TryMalloc(n)
+	b, err := h.tryMalloc(n)
 	if err != nil {
 		return nil
 	}
 	return b
 }
 
-// TryMalloc is Malloc with the reason when there is nothing to return:
-// ErrInvalidSize, ErrLimit, ErrClosed, or an error that wraps ErrOutOfMemory.
-func (h *Heap) TryMalloc(n int) ([]byte, error) {
+// tryMalloc is TryMalloc, which takes no slot as fast as Malloc does.
+func (h *Heap) tryMalloc(n int) ([]byte, error) {
 	if b := h.cut(n); b != nil {
 		return b, nil
 	}
@@ -176,7 +173,7 @@ func (h *Heap) TryMalloc(n int) ([]byte, error) {
 	return h.watchedMalloc(n)
 }
 
-// watchedMalloc is TryMalloc without a record.
+// watchedMalloc is tryMalloc without a record.
 func (h *Heap) watchedMalloc(n int) ([]byte, error) {
 	switch {
 	case h.debug != nil:
@@ -262,12 +259,11 @@ func (s *shard) takeFor(n, c int) []byte {
 	return s.cur[c].take(n)
 }
 
-// Free gives back b, a block or any part of one, and returns true. It returns
-// false and changes nothing if b is not live memory of this heap.
+// freeSection is Free: a section for a whole slot of the P's shard, or its tail.
 //
 //go:nosplit
 //go:noinline
-func (h *Heap) Free(b []byte) bool {
+func (h *Heap) freeSection(b []byte) bool {
 	at := here()
 	if h == nil {
 		return false
@@ -277,7 +273,7 @@ func (h *Heap) Free(b []byte) bool {
 	s := h.enterFor(sp, at)
 	if sp.owner.Load() != s {
 		leave(s)
-		return h.freeForeign(sp, b)
+		return h.freeForeign(b)
 	}
 	// If b is not in the span it is no slot, and not within one, either.
 	i, within := sp.slot(addr - uintptr(sp.base))

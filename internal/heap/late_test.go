@@ -126,7 +126,13 @@ func TestHeadAndTailAtOnce(t *testing.T) {
 // detector tells.
 func TestLateFreeReadsNoPlace(t *testing.T) {
 	for name, free := range map[string]func(*Heap, *span, []byte) bool{
-		"foreign": (*Heap).freeForeign, "other": (*Heap).freeOther, "slow": (*Heap).freeSlow,
+		"foreign": func(h *Heap, sp *span, b []byte) bool {
+			guess := h.guess.of(addressOf(b))
+			guess.Store(sp)
+			defer guess.Store(exhausted)
+			return h.freeForeign(b)
+		},
+		"other": (*Heap).freeOther, "slow": (*Heap).freeSlow,
 	} {
 		h := sharedOut(t, 64)
 		b := mustMalloc(t, h, 64)

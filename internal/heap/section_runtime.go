@@ -84,9 +84,14 @@ func (set *shardSet) at(p unsafe.Pointer) *shard {
 // hints has for each thread, by bits of its address, the shard of the P that it ran on
 // when it was noted. It may have been another thread, and it may be on another P now: a
 // shard knows its P.
-type hints [32]unsafe.Pointer
+type hints [hintCount]unsafe.Pointer
 
-func (h *hints) of(m unsafe.Pointer) *unsafe.Pointer { return &h[uintptr(m)>>11%uintptr(len(h))] }
+const (
+	hintCount = 32
+	hintShift = 11
+)
+
+func (h *hints) of(m unsafe.Pointer) *unsafe.Pointer { return &h[uintptr(m)>>hintShift%hintCount] }
 
 // forget leaves no hint, and no pointer to a shard, either. Under mu, while the heap is
 // paused or has no shards: then it does not matter when a section sees that.
@@ -122,16 +127,16 @@ func (h *Heap) settle(s *shard) {
 var pOfM uintptr
 
 var (
-	found            = lookForP() // at start, when little is in an M
+	found            = findP() // at start, when little is in an M
 	sectionsPrepared sync.Once
 )
 
 func prepareSections() {
 	sectionsPrepared.Do(func() {
 		// What has to be inlined, where those that call it are not named.
-		if inlined((*Heap).Malloc, "pOf", "(*hints).of", "(*shardSet).at", "(*span).take") &&
-			inlined((*Heap).Free, "(*guesses).of", "Load", "pOf", "(*hints).of", "(*shardSet).at", "(*span).slot", "(*span).give") &&
-			inlined((*Heap).freeForeign, "Load", "pOf", "(*hints).of", "(*shardSet).at", "(*span).slot", "(*span).whole", "(*span).mark", "(*shard).post") &&
+		if inlined((*Heap).mallocSection, "pOf", "(*hints).of", "(*shardSet).at", "(*span).take") &&
+			inlined((*Heap).freeSection, "(*guesses).of", "Load", "pOf", "(*hints).of", "(*shardSet).at", "(*span).slot", "(*span).give") &&
+			inlined((*Heap).freeForeign, "(*guesses).of", "Load", "pOf", "(*hints).of", "(*shardSet).at", "(*span).slot", "(*span).whole", "(*span).mark", "(*shard).post") &&
 			inlined((*Heap).freeOther, "Load", "pOf", "(*hints).of", "(*shardSet).at", "(*span).slot", "(*span).begun", "lengthOf",
 				"(*parts).bit", "anySet", "setAll", "(*span).uncut", "(*span).trim", "(*shard).noteTrim", "(*shard).cutsOf") &&
 			inlined((*Heap).Borrow, "pOf", "(*hints).of", "(*shardSet).at") &&
@@ -153,6 +158,16 @@ func inlined(f any, parts ...string) bool {
 		parts = slices.DeleteFunc(parts, func(part string) bool { return strings.HasSuffix(at.Name(), "."+part) })
 	}
 	return true
+}
+
+// findP is lookForP, which finds nothing if the goroutine changes its P meanwhile.
+func findP() (place uintptr) {
+	for range 3 {
+		if place = lookForP(); place != 0 {
+			break
+		}
+	}
+	return place
 }
 
 // lookForP finds where an M keeps its P, 0 if that is not to be found.

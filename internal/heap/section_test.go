@@ -244,11 +244,11 @@ func TestSections(t *testing.T) {
 const thisPackage = "github.com/gomem-go/gomem/internal/heap."
 
 var (
-	withSections = []string{"Malloc", "Free", "freeForeign", "freeOther", "Borrow", "cut"}
+	withSections = []string{"mallocSection", "freeSection", "freeForeign", "freeOther", "Borrow", "cut"}
 	// Each of these is of the runtime, or called where the section has ended.
 	sectionCalls = []string{
 		"runtime.getm", "runtime.procPin", "runtime.panicBounds",
-		thisPackage + "(*Heap).TryMalloc", thisPackage + "(*Heap).mallocAny", thisPackage + "(*Heap).borrowSlow",
+		thisPackage + "(*Heap).tryMalloc", thisPackage + "(*Heap).mallocAny", thisPackage + "(*Heap).borrowSlow",
 		thisPackage + "(*Heap).freeOther", thisPackage + "(*Heap).freeSlow", thisPackage + "(*Heap).freeForeign",
 		thisPackage + "(*Heap).freeLarge", thisPackage + "(*Heap).cutSlow", thisPackage + "(*Heap).filed",
 		thisPackage + "(*shard).announce", "runtime.procUnpin", thisPackage + "(*Heap).startClock",
@@ -295,12 +295,12 @@ var callPattern = regexp.MustCompile(`\bCALL\s+(.+?)(?:\(SB\))?\s*$`)
 
 // TestInlined: what is called, or is no part at all, is not taken for inlined.
 func TestInlined(t *testing.T) {
-	for _, part := range []string{"(*Heap).TryMalloc", "(*Heap).Free", "(*span).take.more", "ake"} {
-		if inlined((*Heap).Malloc, part) {
+	for _, part := range []string{"(*Heap).tryMalloc", "(*Heap).freeSection", "(*span).take.more", "ake"} {
+		if inlined((*Heap).mallocSection, part) {
 			t.Errorf("%s is found in Malloc", part)
 		}
 	}
-	if !inlined((*Heap).Malloc) || !inlined((*Heap).Malloc, "(*Heap).Malloc") {
+	if !inlined((*Heap).mallocSection) || !inlined((*Heap).mallocSection, "(*Heap).mallocSection") {
 		t.Error("what is there is not found")
 	}
 }

@@ -61,7 +61,7 @@ type span struct {
 	head   uint32 // first free slot, or noSlot
 	used   uint32 // slots not on the free list and carved: live, queued or in parts
 	size   uint32 // bytes per slot
-	magic  uint32 // ceil(2^35/size): i = offset*magic>>35 for offset < maxSpan
+	magic  uint32 // ceil(2^magicShift/size): i = offset*magic>>magicShift for offset < maxSpan
 	limit  uint32 // bytes of all slots
 	carved uint32 // slots below this have been on the free list at least once
 	where  uint8
@@ -86,6 +86,8 @@ type span struct {
 	bits     []uint32
 }
 
+const magicShift = 35
+
 // exhausted stands for "no span yet" as the current span of a class, so that
 // the fast path needs no nil check. It has no free slot and never gets one.
 var exhausted = &span{head: noSlot, size: 1}
@@ -98,7 +100,7 @@ func newSpan(class, bytes int) *span {
 		bits:  make([]uint32, (slots+31)/32),
 		size:  size,
 		limit: slots * size,
-		magic: uint32((1<<35 + uint64(size) - 1) / uint64(size)),
+		magic: uint32((1<<magicShift + uint64(size) - 1) / uint64(size)),
 		class: uint8(class),
 		end:   uint32(bytes / chunkUnit),
 	}
@@ -121,7 +123,7 @@ func (sp *span) place(c *chunk, off int) {
 // slot the byte is. The slot may lie behind the last one, and if off is not within
 // the span it may be any slot: then within is more than its size.
 func (sp *span) slot(off uintptr) (i, within uint) {
-	i = uint(uint64(off) * uint64(sp.magic) >> 35)
+	i = uint(uint64(off) * uint64(sp.magic) >> magicShift)
 	return i, uint(off) - i*uint(sp.size)
 }
 

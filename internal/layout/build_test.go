@@ -40,7 +40,7 @@ func TestG23EveryTagCompiles(t *testing.T) {
 // asks for mmap and without.
 func TestG24EveryPlatformCompiles(t *testing.T) {
 	for _, platform := range platforms {
-		for _, tags := range [][]string{nil, {"enable_mmap"}, {"race"}, {"gomem_portable"}} {
+		for _, tags := range [][]string{nil, {"enable_mmap"}, {"race"}, {"gomem_portable"}, {"purego"}} {
 			for _, dir := range []string{"", "backing", "internal/heap", "internal/unzeroed", "lac", "tlsf"} {
 				complete(t, platform, tags, dir)
 			}
