@@ -145,7 +145,8 @@ func (g *guesses) fit(m *spanMap) {
 // part makes the table larger until each span of m has its entries for itself, but not
 // larger than 64 KiB or a 256th of the bytes mapped. Under mu; amortized O(1).
 func (g *guesses) part(m *spanMap, mapped int) {
-	most := max(mapped/256, 64<<10) / int(unsafe.Sizeof(uintptr(0)))
+	const entry = 8 // bytes, or 4 on 32-bit systems
+	most := max(mapped/256, 64<<10) / entry
 	for shared := true; shared && 2*len(g.entries()) <= most; {
 		shared = g.fill(2*len(g.entries()), m)
 	}
