@@ -27,32 +27,27 @@ func init() {
 	}
 	// Safety: the code at these addresses has arguments and results of these types, where
 	// the probe found that callers have them.
-	tryMalloc := tryMallocEntry
-	mallocEntry = *(*func(*Heap, int) []byte)(closure(malloc, code(&mallocEntry), nil))
-	tryMallocEntry = *(*func(*Heap, int) ([]byte, error))(closure(malloc, code(&tryMalloc), nil))
-	foreign := (*Heap).freeForeign
-	freeEntry = *(*func(*Heap, []byte) bool)(closure(free, code(&freeEntry), code(&foreign)))
+	mallocEntry = *(*func(*Heap, int) []byte)(closure(malloc, (*Heap).mallocSection, (*Heap).mallocAny))
+	tryMallocEntry = *(*func(*Heap, int) ([]byte, error))(closure(malloc, (*Heap).tryMalloc, (*Heap).tryMalloc))
+	freeEntry = *(*func(*Heap, []byte) bool)(closure(free, (*Heap).freeSection, (*Heap).freeForeign))
 }
 
 // addresses returns where the functions in assembly begin.
 func addresses() (malloc, free, probe uintptr)
 
 // closure returns the address of a variable of a function's type, for the code at pc.
+// That goes on in inGo where no hint leads to the shard, and where more than a section is
+// to be done in slow, both functions with the same arguments and results.
 //
-// Safety: such a variable is a pointer to where the code begins. The code alone follows
-// what is behind that.
-func closure(pc uintptr, inGo, foreign unsafe.Pointer) unsafe.Pointer {
+// Safety: a variable of a function's type is a pointer to where the code begins. The code
+// alone follows what is behind that.
+func closure[F any](pc uintptr, inGo, slow F) unsafe.Pointer {
 	f := &struct {
-		pc            uintptr
-		inGo, foreign unsafe.Pointer
-	}{pc, inGo, foreign}
+		pc         uintptr
+		inGo, slow F
+	}{pc, inGo, slow}
 	return unsafe.Pointer(&f)
 }
-
-// code returns the closure that a variable of a function's type at f points to.
-//
-// Safety: see closure.
-func code[F any](f *F) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(f)) }
 
 // mOfG is where the record of a goroutine has that of its thread.
 const mOfG = 48
@@ -62,11 +57,10 @@ const mOfG = 48
 func expected(probe uintptr) bool {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	mark := new(int)
 	// Safety: integers, whatever the code returns. It follows none of its arguments.
-	call := *(*func(a, b, c, d uintptr) (g, a1, b1, cd, mark uintptr))(closure(probe, unsafe.Pointer(mark), nil))
-	g, a, b, cd, marked := call(1, 2, 3, 40)
-	if a != 1 || b != 2 || cd != 43 || marked != uintptr(unsafe.Pointer(mark)) {
+	call := *(*func(a, b, c, d uintptr) (g, a1, b1, cd, marks uintptr))(closure[uintptr](probe, 5, 60))
+	g, a, b, cd, marks := call(1, 2, 3, 40)
+	if a != 1 || b != 2 || cd != 43 || marks != 65 {
 		return false
 	}
 	at := g + mOfG

@@ -12,9 +12,9 @@ TEXT ·malloc(SB), NOSPLIT|NOFRAME, $0-0
 	// if uint(n-1) < maxSlot && h != nil
 	LEAQ    -1(BX), CX
 	CMPQ    CX, $const_maxSlot
-	JAE     inGo
+	JAE     slow
 	TESTQ   AX, AX
-	JZ      inGo
+	JZ      slow
 
 	// DI: c := classOf[(n+slotAlign-1)/slotAlign]
 	LEAQ    (const_slotAlign-1)(BX), DI
@@ -36,7 +36,7 @@ TEXT ·malloc(SB), NOSPLIT|NOFRAME, $0-0
 	MOVQ    shard_cur(CX)(DI*8), SI
 	MOVL    span_head(SI), DI
 	CMPL    DI, $const_noSlot
-	JEQ     inGo
+	JEQ     slow
 
 	// sp.take(n)
 	MOVQ    span_recs(SI), R8
@@ -58,6 +58,11 @@ TEXT ·malloc(SB), NOSPLIT|NOFRAME, $0-0
 
 inGo:
 	MOVQ    8(DX), DX
+	MOVQ    (DX), CX
+	JMP     CX
+
+slow:
+	MOVQ    16(DX), DX
 	MOVQ    (DX), CX
 	JMP     CX
 
@@ -84,7 +89,7 @@ TEXT ·free(SB), NOSPLIT|NOFRAME, $0-0
 	CMPQ    shard_p(R8), R9
 	JNE     inGo
 	CMPQ    span_owner(SI), R8
-	JNE     foreign
+	JNE     slow
 
 	// R9: i, R11: within; if within == 0 && i < len(sp.recs)
 	MOVQ    BX, R11
@@ -133,14 +138,15 @@ inGo:
 	MOVQ    (DX), R8
 	JMP     R8
 
-foreign:
+slow:
 	MOVQ    16(DX), DX
 	MOVQ    (DX), R8
 	JMP     R8
 
-// func probe(a, b, c, d uintptr) (g, a, b, c+d, inGo uintptr)
+// func probe(a, b, c, d uintptr) (g, a, b, c+d, inGo+slow uintptr)
 TEXT ·probe(SB), NOSPLIT|NOFRAME, $0-0
 	MOVQ    8(DX), SI
+	ADDQ    16(DX), SI
 	ADDQ    CX, DI
 	MOVQ    BX, CX
 	MOVQ    AX, BX

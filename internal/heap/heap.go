@@ -140,10 +140,16 @@ func (h *Heap) mallocSection(n int) []byte {
 
 // mallocAny is tryMalloc without the reason.
 func (h *Heap) mallocAny(n int) []byte {
-	if n > maxSlot && n <= math.MaxInt-1<<30 && h != nil && h.cfg.Spans && h.sampler == nil {
+	if h != nil && h.cfg.Spans && h.sampler == nil {
 		// Neither watched nor recorded, as there are spans: five calls less.
-		b, _ := h.mallocLarge(n, 1)
-		return b
+		switch {
+		case n > maxSlot && n <= math.MaxInt-1<<30:
+			b, _ := h.mallocLarge(n, 1)
+			return b
+		case n > 0 && n <= maxSmall:
+			b, _ := h.mallocSlot(n, class(n))
+			return b
+		}
 	}
 	b, err := h.tryMalloc(n)
 	if err != nil {
