@@ -140,16 +140,20 @@ func (h *Heap) mallocSection(n int) []byte {
 
 // mallocAny is tryMalloc without the reason.
 func (h *Heap) mallocAny(n int) []byte {
-	if h != nil && h.cfg.Spans && h.sampler == nil {
-		// Neither watched nor recorded, as there are spans: five calls less.
-		switch {
-		case n > maxSlot && n <= math.MaxInt-1<<30:
+	large := n > maxSlot && n <= math.MaxInt-1<<30
+	if (large || uint(n-1) < maxSmall) && h != nil && h.cfg.Spans {
+		// In debug mode or recorded there would be no spans: five calls less.
+		if h.sampler != nil && h.wants(n) {
+			if b := h.sampleMalloc(n); b != nil {
+				return b
+			}
+		}
+		if large {
 			b, _ := h.mallocLarge(n, 1)
 			return b
-		case n > 0 && n <= maxSmall:
-			b, _ := h.mallocSlot(n, class(n))
-			return b
 		}
+		b, _ := h.mallocSlot(n, class(n))
+		return b
 	}
 	b, err := h.tryMalloc(n)
 	if err != nil {
