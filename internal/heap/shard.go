@@ -131,16 +131,28 @@ func newShard() *shard {
 
 // refill gives class c a current span with a free slot, from the shard's own
 // spans; false if none has one. It is also false for a guest that would take slots
-// which a busy host has freed: that is to get a span of its own.
+// which a busy host has freed: that is to get a span of its own. What others have freed
+// waits until there is no slot else: the more of it is taken in at once, the fewer
+// cache lines go to and fro.
 func (s *shard) refill(c int) bool {
 	sp := s.cur[c]
 	if sp.head != noSlot {
 		return true
 	}
 	s.usedUp(sp)
-	if s.remote.Load() != nil {
-		s.drain()
+	if s.refillSpans(c) {
+		return true
 	}
+	if s.remote.Load() == nil {
+		return false
+	}
+	s.drain()
+	return s.refillSpans(c)
+}
+
+// refillSpans is refill without what others freed.
+func (s *shard) refillSpans(c int) bool {
+	sp := s.cur[c]
 	switch host := hostOf(c); {
 	case sp.head != noSlot:
 		sp.stock = sp.carved - sp.used

@@ -141,6 +141,7 @@ func TestStockOfWhatComesBack(t *testing.T) {
 		s, other, sp := newShard(), newShard(), newSpan(3, spanBytes[3])
 		sp.owner.Store(s)
 		sp.carve()
+		sp.recs = sp.recs[:sp.carved] // with slots left to carve, what comes back would wait
 		s.file(sp)
 		if !s.refill(c) {
 			t.Fatal("no slot")
@@ -161,6 +162,36 @@ func TestStockOfWhatComesBack(t *testing.T) {
 			if !s.refill(c) || s.cur[c] != sp || s.unsampled != want || sp.stock != 10 {
 				t.Errorf("class %d, round %d: %d blocks count, not %d, and %d in stock", c, round, s.unsampled, want, sp.stock)
 			}
+		}
+	}
+}
+
+// TestWhatComesBackWaits: what others free is taken in when the shard has no slot of its
+// own left, and then at once, so that no span is placed for want of it.
+func TestWhatComesBackWaits(t *testing.T) {
+	for _, c := range []int{0, 3} {
+		s, other, sp := newShard(), newShard(), newSpan(3, spanBytes[3])
+		sp.owner.Store(s)
+		sp.carve()
+		s.file(sp)
+		used := 0
+		for s.refill(c) {
+			for i := sp.head; i != noSlot; i = sp.head {
+				sp.head, sp.recs[i] = sp.recs[i], stateLive|1
+				sp.used++
+				if used++; used%10 == 0 && used <= len(sp.recs) {
+					if !other.queue(sp, i, stateLive|1) {
+						t.Fatal("not live")
+					}
+					s.announce(sp)
+				}
+			}
+			if waits := s.remote.Load() != nil; waits != (used <= len(sp.recs)) {
+				t.Fatalf("class %d: after %d of %d slots what others freed waits: %v", c, used, len(sp.recs), waits)
+			}
+		}
+		if want := len(sp.recs) + len(sp.recs)/10; used != want {
+			t.Errorf("class %d: %d slots served, not %d", c, used, want)
 		}
 	}
 }
