@@ -3,6 +3,8 @@ package gomem
 import (
 	"errors"
 	"math"
+	"runtime"
+	"strings"
 	"testing"
 	"unsafe"
 
@@ -369,4 +371,25 @@ func TestMisuseAdjacentMappings(t *testing.T) {
 		m.run(1000)
 		m.drain()
 	})
+}
+
+// TestMisuseZeroValue: calls of an allocator that no constructor made panic as a nil
+// pointer does, wherever they begin, and the program can recover.
+func TestMisuseZeroValue(t *testing.T) {
+	for name, call := range map[string]func(a *ScalableMemoryAllocator){
+		"Malloc":    func(a *ScalableMemoryAllocator) { a.Malloc(100) },
+		"TryMalloc": func(a *ScalableMemoryAllocator) { _, _ = a.TryMalloc(100) },
+		"Borrow":    func(a *ScalableMemoryAllocator) { a.Borrow(100) },
+		"Free":      func(a *ScalableMemoryAllocator) { a.Free(make([]byte, 100)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			defer func() {
+				const nilPointer = "invalid memory address or nil pointer dereference"
+				if err, _ := recover().(runtime.Error); err == nil || !strings.Contains(err.Error(), nilPointer) {
+					t.Errorf("panicked with %v", err)
+				}
+			}()
+			call(new(ScalableMemoryAllocator))
+		})
+	}
 }

@@ -132,7 +132,7 @@ func TestEntriesAlike(t *testing.T) {
 	}
 	for _, nothing := range []*Heap{nil, newHeap(0)} {
 		if b, c := mallocEntry(nothing, 100), freeEntry(nothing, make([]byte, 100)); len(b) != 100 || c {
-			t.Errorf("a heap without spans: %d bytes, %v", len(b), c)
+			t.Errorf("no heap, or one of no shard: %d bytes, %v", len(b), c)
 		}
 	}
 }

@@ -138,21 +138,11 @@ func (h *Heap) mallocSection(n int) []byte {
 	return h.mallocAny(n)
 }
 
-// mallocAny is tryMalloc without the reason.
+// mallocAny is Malloc in Go without a section: tryMalloc without the reason, and without
+// what spans, large or small, have no need of.
 func (h *Heap) mallocAny(n int) []byte {
-	large := n > maxSlot && n <= math.MaxInt-1<<30
-	if (large || uint(n-1) < maxSmall) && h != nil && h.cfg.Spans {
-		// In debug mode or recorded there would be no spans: five calls less.
-		if h.sampler != nil && h.wants(n) {
-			if b := h.sampleMalloc(n); b != nil {
-				return b
-			}
-		}
-		if large {
-			b, _ := h.mallocLarge(n, 1)
-			return b
-		}
-		b, _ := h.mallocSlot(n, class(n))
+	if h != nil && h.cfg.Spans && (uint(n-1) < maxSmall || n > maxSlot && n <= math.MaxInt-1<<30) {
+		b, _ := h.watchedMalloc(n)
 		return b
 	}
 	b, err := h.tryMalloc(n)
@@ -162,7 +152,7 @@ func (h *Heap) mallocAny(n int) []byte {
 	return b
 }
 
-// tryMalloc is TryMalloc, which takes no slot as fast as Malloc does.
+// tryMalloc is TryMalloc where it does not begin in assembly.
 func (h *Heap) tryMalloc(n int) ([]byte, error) {
 	if b := h.cut(n); b != nil {
 		return b, nil

@@ -128,8 +128,10 @@ var noGuess = newGuesses(1)
 
 func newGuesses(n int) []atomic.Pointer[span] {
 	table := make([]atomic.Pointer[span], n)
-	for i := range table {
-		table[i].Store(exhausted)
+	// Safety: the entries, which only this goroutine knows yet, so that plain stores do.
+	entries := unsafe.Slice((**span)(unsafe.Pointer(unsafe.SliceData(table))), n)
+	for i := range entries {
+		entries[i] = exhausted
 	}
 	return table
 }
@@ -152,18 +154,21 @@ func (g *guesses) part(m *spanMap, mapped int) {
 	}
 }
 
-// fill replaces the table by one of n entries, and says whether spans of m share any.
+// fill replaces the table by one of n entries, which has all guesses before a free asks
+// it, and says whether spans of m share any.
 func (g *guesses) fill(n int, m *spanMap) (shared bool) {
-	g.use(newGuesses(n))
+	var fresh guesses
+	fresh.use(newGuesses(n))
 	for i := range m.regions {
 		r := &m.regions[i]
 		p := r.places.Load()
 		for j := 0; p != nil && j < regionSpans; j++ {
 			if sp := p[j].Load(); sp != nil {
-				shared = g.put(r.number<<regionShift+uintptr(j)<<spanShift, sp) || shared
+				shared = fresh.put(r.number<<regionShift+uintptr(j)<<spanShift, sp) || shared
 			}
 		}
 	}
+	g.use(fresh.entries())
 	return shared
 }
 
