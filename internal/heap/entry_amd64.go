@@ -36,8 +36,8 @@ func init() {
 func addresses() (malloc, free, probe uintptr)
 
 // closure returns the address of a variable of a function's type, for the code at pc.
-// That goes on in inGo where no hint leads to the shard, and where more than a section is
-// to be done in slow, both functions with the same arguments and results.
+// That goes on in inGo where a section of Go may do it, and else in slow, both functions
+// with the same arguments and results.
 //
 // Safety: a variable of a function's type is a pointer to where the code begins. The code
 // alone follows what is behind that.

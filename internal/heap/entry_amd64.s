@@ -79,16 +79,12 @@ TEXT ·free(SB), NOSPLIT|NOFRAME, $0-0
 	MOVQ    (Heap_guess+guesses_table)(AX), SI
 	MOVQ    (SI)(R9*8), SI
 
-	// R8: s := h.enter(at), if the hint is right
-	MOVQ    const_mOfG(R14), R8
+	// R8: s := h.enterOwner(sp, at), if it is
+	MOVQ    span_owner(SI), R8
+	MOVQ    const_mOfG(R14), R10
 	MOVQ    ·pOfM(SB), R9
-	MOVQ    (R8)(R9*1), R9
-	SHRQ    $(const_hintShift-3), R8
-	ANDL    $((const_hintCount-1)*8), R8
-	MOVQ    Heap_hints(AX)(R8*1), R8
+	MOVQ    (R10)(R9*1), R9
 	CMPQ    shard_p(R8), R9
-	JNE     inGo
-	CMPQ    span_owner(SI), R8
 	JNE     slow
 
 	// R9: i, R11: within; if within == 0 && i < len(sp.recs)

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"testing"
 	"unsafe"
+
+	"github.com/gomem-go/gomem/backing"
 )
 
 // TestEntries: calls begin in assembly. If this fails, a new release of Go passes
@@ -64,6 +66,9 @@ func TestEntriesAlike(t *testing.T) {
 	twins := [2]*twin{
 		{h: newHeap(1 << 20), malloc: mallocEntry, try: tryMallocEntry, free: freeEntry},
 		{h: newHeap(1 << 20), malloc: (*Heap).mallocSection, try: (*Heap).tryMalloc, free: (*Heap).freeSection},
+	}
+	for _, w := range twins {
+		w.h.cfg.Source = placedSource{backing.Heap(), 0} // so that both find as much room
 	}
 	both := func(what string, do func(w *twin) any) {
 		t.Helper()
@@ -121,7 +126,7 @@ func TestEntriesAlike(t *testing.T) {
 		}
 		if i%500 == 0 {
 			both("Stats", func(w *twin) any {
-				// How many bytes are mapped depends also on where.
+				// How many bytes are mapped depends also on the clock.
 				s := w.h.Stats()
 				return [4]uint64{s.Malloced, s.Freed, uint64(s.Live), s.Refused}
 			})
@@ -173,14 +178,8 @@ func TestEntriesLook(t *testing.T) {
 	if b := mustMalloc(t, h, 100); other.malloced != 0 {
 		t.Errorf("%d bytes from another P's shard", len(b))
 	}
-	b, sp, i := next()
-	used := sp.used
-	hint(other)
-	if mustFree(t, h, b); sp.used != used-1 || sp.recs[i]&stateMask != stateFree {
-		t.Error("freed as from another P")
-	}
 	hint(s)
-	b, sp, i = next()
+	b, sp, i := next()
 	sp.owner.Store(other)
 	if mustFree(t, h, b); sp.recs[i]&stateMask != stateQueue {
 		t.Error("a span of another P's shard was changed")

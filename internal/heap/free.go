@@ -21,7 +21,7 @@ func (h *Heap) freeForeign(b []byte) bool {
 	}
 	s := h.enterFor(sp, at)
 	owner := sp.owner.Load() // before the slot is queued, as in freeSlow
-	if s == noShard || owner == nil {
+	if s == noShard || owner == nobody {
 		leave(s)
 		return h.freeSlow(sp, b)
 	}
@@ -54,8 +54,8 @@ func (h *Heap) freeForeign(b []byte) bool {
 //go:nosplit
 //go:noinline
 func (h *Heap) freeOther(sp *span, b []byte) bool {
-	s := h.enterFor(sp, here())
-	if sp.owner.Load() != s { // before all else: it may be no span any more
+	s := h.enterOwner(sp, here())
+	if s == noShard { // before all else: it may be no span any more
 		leave(s)
 		return h.freeSlow(sp, b)
 	}
@@ -122,7 +122,7 @@ func (h *Heap) freeSlow(sp *span, b []byte) bool {
 		// Once a slot is queued the owner may take it in and give the span back before
 		// this goroutine comes to announce it.
 		owner := sp.owner.Load()
-		if s == noShard || owner == nil {
+		if s == noShard || owner == nobody {
 			unpin(s)
 			h.awaitShards()
 			continue

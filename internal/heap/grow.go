@@ -188,8 +188,9 @@ func (h *Heap) mapFor(size int) (mem []byte, err error) {
 }
 
 // nextChunk is the size of the next chunk: first the configured one, then
-// three times the mapped bytes until those are 512 KiB, then a sixteenth of
-// them.
+// three times the mapped bytes until those are 512 KiB, then a sixteenth of them, in
+// whole spans. For these half a unit is added: the Go heap maps at multiples of that, and
+// the first span is aligned.
 func (h *Heap) nextChunk() int {
 	if h.mapped == 0 {
 		return (max(h.cfg.Size, 1) + chunkUnit - 1) &^ (chunkUnit - 1)
@@ -197,7 +198,11 @@ func (h *Heap) nextChunk() int {
 	if h.mapped < minChunk {
 		return min(max(h.cfg.Size, 3*h.mapped, pageSize), minChunk)
 	}
-	return min(max(h.mapped/16&^(pageSize-1), minChunk), maxChunk)
+	size := min(max(h.mapped/16&^(maxGrown-1), minChunk), maxChunk)
+	if h.cfg.Spans {
+		size += spanUnit / 2
+	}
+	return size
 }
 
 // freeIndex is where in chunks the next one goes: the first free place, but the

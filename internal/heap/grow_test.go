@@ -379,3 +379,38 @@ func limitHoldsAllAgain(t *testing.T, users int) {
 	trims.Wait()
 	mustVerify(t, h)
 }
+
+// placedSource maps at multiples of the largest span, and skew bytes behind that.
+type placedSource struct {
+	backing.Source
+	skew uintptr
+}
+
+func (s placedSource) Map(size int) ([]byte, error) {
+	mem, err := s.Source.Map(size + 2*maxSpan)
+	if err != nil {
+		return nil, err
+	}
+	skip := -addressOf(mem)%maxSpan + s.skew
+	return mem[skip:][:size:size], nil
+}
+
+func (placedSource) Unmap([]byte) error { return nil }
+
+// TestChunksOfWholeSpans: the chunks that the heap grows by have room for as many spans as
+// their size says, wherever the Go heap maps them.
+func TestChunksOfWholeSpans(t *testing.T) {
+	for _, skew := range []uintptr{0, spanUnit / 2} {
+		h := newHeap(1 << 20)
+		h.cfg.Source = placedSource{backing.Heap(), skew}
+		for h.mapped < 24<<20 {
+			mustMalloc(t, h, 4096)
+		}
+		for _, c := range h.chunks[1:] {
+			spans := len(c.mem) / maxGrown
+			if got := len(c.raw) - spans*maxGrown; spans*maxGrown < minChunk || got > spanUnit/2 {
+				t.Errorf("skew %d: %d bytes have room for %d spans", skew, len(c.raw), spans)
+			}
+		}
+	}
+}

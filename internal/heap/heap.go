@@ -270,8 +270,8 @@ func (h *Heap) freeSection(b []byte) bool {
 	}
 	addr := uintptr(unsafe.Pointer(unsafe.SliceData(b)))
 	sp := h.guess.of(addr).Load()
-	s := h.enterFor(sp, at)
-	if sp.owner.Load() != s {
+	s := h.enterOwner(sp, at)
+	if s == noShard {
 		leave(s)
 		return h.freeForeign(b)
 	}

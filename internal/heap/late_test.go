@@ -28,7 +28,7 @@ func TestResetHearsLateAnnouncements(t *testing.T) {
 		h.mu.Lock()
 		h.reclaim()
 		h.mu.Unlock()
-		if sp.owner.Load() != nil {
+		if sp.owner.Load() != nobody {
 			t.Fatal("the span was not given back")
 		}
 		owner.announce(sp)
@@ -36,7 +36,7 @@ func TestResetHearsLateAnnouncements(t *testing.T) {
 		if err := h.Reset(); err != nil {
 			t.Fatal(err)
 		}
-		for used := false; !used; used = sp.owner.Load() != nil {
+		for used := false; !used; used = sp.owner.Load() != nobody {
 			for range 1024 + 2*firstWait(class(readSize)) {
 				mustFree(t, h, shortRead(t, h, 100))
 				mustFree(t, h, mustMalloc(t, h, 64))
@@ -140,7 +140,7 @@ func TestLateFreeReadsNoPlace(t *testing.T) {
 		mustFree(t, h, b)
 		done := make(chan error)
 		go func() { done <- h.Trim() }()
-		for sp.owner.Load() != nil {
+		for sp.owner.Load() != nobody {
 			runtime.Gosched()
 		}
 		if free(h, sp, b) {

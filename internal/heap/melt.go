@@ -38,7 +38,7 @@ func (h *Heap) direct(c int) bool {
 // to be freed. It does nothing if sp has melted already.
 func (h *Heap) melt(sp *span) {
 	h.mu.Lock()
-	if h.set.Load() != nil && sp.owner.Load() != nil {
+	if h.set.Load() != nil && sp.owner.Load() != nobody {
 		if sp.size <= maxCut {
 			h.parted[sp.class-small] = true
 		} else {

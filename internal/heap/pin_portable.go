@@ -49,15 +49,16 @@ func unpin(s *shard) {
 
 type hints struct{}
 
-func here() unsafe.Pointer                                 { return nil }
-func (h *Heap) enter(unsafe.Pointer) *shard                { return h.pin() }
-func (h *Heap) enterFor(sp *span, _ unsafe.Pointer) *shard { return h.pinFor(sp) }
-func leave(s *shard)                                       { unpin(s) }
-func keep(*shard)                                          {}
-func (h *Heap) note(*shard)                                {}
-func (h *Heap) settle(*shard)                              {}
-func (*hints) forget()                                     {}
-func prepareSections()                                     {}
+func here() unsafe.Pointer                                   { return nil }
+func (h *Heap) enter(unsafe.Pointer) *shard                  { return h.pin() }
+func (h *Heap) enterFor(sp *span, _ unsafe.Pointer) *shard   { return h.pinFor(sp) }
+func (h *Heap) enterOwner(sp *span, _ unsafe.Pointer) *shard { return h.pinFor(sp) }
+func leave(s *shard)                                         { unpin(s) }
+func keep(*shard)                                            {}
+func (h *Heap) note(*shard)                                  {}
+func (h *Heap) settle(*shard)                                {}
+func (*hints) forget()                                       {}
+func prepareSections()                                       {}
 
 func (h *Heap) enterFront(unsafe.Pointer) *shard {
 	if atomic.LoadPointer(&h.front) == unsafe.Pointer(noShards) {
@@ -71,7 +72,7 @@ func (h *Heap) enterFront(unsafe.Pointer) *shard {
 func (h *Heap) pinFor(sp *span) *shard {
 	for {
 		owner := sp.owner.Load()
-		if owner == nil {
+		if owner == nobody {
 			return noShard
 		}
 		s := h.lock(owner)

@@ -166,7 +166,7 @@ func (h *Heap) removeSpan(sp *span) {
 	h.nspans--
 	sp.chunk.spanned -= sp.bytes()
 	h.spanned[sp.class] -= sp.bytes()
-	sp.owner.Store(nil)
+	sp.owner.Store(nobody)
 }
 
 // dropSpans gives back empty spans, linked through next. Under mu.

@@ -59,6 +59,15 @@ func (h *Heap) enterFront(at unsafe.Pointer) *shard {
 // enterFor is enter for a free in sp, as pinFor.
 func (h *Heap) enterFor(_ *span, at unsafe.Pointer) *shard { return h.enter(at) }
 
+// enterOwner is enterFor that returns noShard if the P's shard is not the owner of sp. The
+// owner knows its P, so that needs no hint.
+func (h *Heap) enterOwner(sp *span, at unsafe.Pointer) *shard {
+	if s := sp.owner.Load(); atomic.LoadPointer(&s.p) == pOf(at) {
+		return s
+	}
+	return noShard
+}
+
 func leave(*shard) {}
 
 // keep ends the section and leaves the goroutine pinned.
@@ -135,9 +144,9 @@ func prepareSections() {
 	sectionsPrepared.Do(func() {
 		// What has to be inlined, where those that call it are not named.
 		if inlined((*Heap).mallocSection, "pOf", "(*hints).of", "(*shardSet).at", "(*span).take") &&
-			inlined((*Heap).freeSection, "(*guesses).of", "Load", "pOf", "(*hints).of", "(*shardSet).at", "(*span).slot", "(*span).give") &&
+			inlined((*Heap).freeSection, "(*guesses).of", "Load", "pOf", "(*span).slot", "(*span).give") &&
 			inlined((*Heap).freeForeign, "(*guesses).of", "Load", "pOf", "(*hints).of", "(*shardSet).at", "(*span).slot", "(*span).whole", "(*span).mark", "(*shard).post") &&
-			inlined((*Heap).freeOther, "Load", "pOf", "(*hints).of", "(*shardSet).at", "(*span).slot", "(*span).begun", "lengthOf",
+			inlined((*Heap).freeOther, "Load", "pOf", "(*span).slot", "(*span).begun", "lengthOf",
 				"(*parts).bit", "anySet", "setAll", "(*span).uncut", "(*span).trim", "(*shard).noteTrim", "(*shard).cutsOf") &&
 			inlined((*Heap).Borrow, "pOf", "(*hints).of", "(*shardSet).at") &&
 			inlined((*Heap).cut, "pOf", "(*hints).of", "(*shardSet).at", "(*span).room", "granules", "(*span).cut", "(*shard).cut") {

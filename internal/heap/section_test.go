@@ -83,7 +83,7 @@ func TestSectionFindsP(t *testing.T) {
 	}
 }
 
-// TestSectionPaused: a hint leads to no shard while the heap is paused, and Malloc to
+// TestSectionPaused: neither a hint nor a span leads to a shard while the heap is paused, and Malloc to
 // none while blocks are offered to the sampled guard.
 func TestSectionPaused(t *testing.T) {
 	if prepareSections(); pOfM == 0 {
@@ -98,6 +98,13 @@ func TestSectionPaused(t *testing.T) {
 	defer h.mu.Unlock()
 	s := h.pinLocked()
 	unpin(s)
+	var elsewhere uint32
+	own, others := newSpan(0, spanBytes[0]), newSpan(0, spanBytes[0])
+	other := newShard()
+	other.home = unsafe.Pointer(&elsewhere)
+	other.show(true, true)
+	own.owner.Store(s)
+	others.owner.Store(other)
 	look := func(when string, want, front *shard) {
 		t.Helper()
 		procPin()
@@ -110,6 +117,14 @@ func TestSectionPaused(t *testing.T) {
 			}
 			if got := h.enterFront(here()); got != front {
 				t.Errorf("%s: that of Malloc finds %p, not %p", when, got, front)
+			}
+			if got := h.enterOwner(own, here()); got != want {
+				t.Errorf("%s: that of a free in an own span finds %p, not %p", when, got, want)
+			}
+			for _, sp := range []*span{others, exhausted} {
+				if got := h.enterOwner(sp, here()); got != noShard {
+					t.Errorf("%s: that of a free in the span of another finds %p", when, got)
+				}
 			}
 		}
 	}

@@ -20,8 +20,8 @@ type shard struct {
 	// systems align them.
 	malloced, freed, raced uint64
 
-	// p is the P, by which a section that was given a hint knows that the hint is
-	// right; nil as long as sections are to find no shard. front is the same for the
+	// p is the P, by which a section knows that a hint at the shard, or a span of it, is
+	// its own; nil as long as sections are to find no shard. front is the same for the
 	// sections of Malloc. home is always the P; nil before settle. Changed under mu.
 	p, front, home unsafe.Pointer
 
@@ -70,6 +70,10 @@ func newShardSet(n int) *shardSet {
 // noShard stands for a P that has no shard. All its classes are exhausted, and
 // it owns no span.
 var noShard = newShard()
+
+// nobody owns the spans that are not placed anywhere. It is the shard of no P, so that
+// who compares needs no nil check.
+var nobody = new(shard)
 
 // noShards is the set of a heap that is not shared out, or is paused.
 var noShards = newShardSet(0)
@@ -282,7 +286,7 @@ func (s *shard) drain() {
 		switch owner := sp.owner.Load(); owner {
 		case s:
 			s.collect(sp)
-		case nil: // given back meanwhile, so nothing is queued in it
+		case nobody: // given back meanwhile, so nothing is queued in it
 		default:
 			owner.announce(sp) // it changed hands meanwhile
 		}

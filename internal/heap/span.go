@@ -90,12 +90,16 @@ const magicShift = 35
 
 // exhausted stands for "no span yet" as the current span of a class, so that
 // the fast path needs no nil check. It has no free slot and never gets one.
-var exhausted = &span{head: noSlot, size: 1}
+var exhausted = func() *span {
+	sp := &span{head: noSlot, size: 1}
+	sp.owner.Store(nobody)
+	return sp
+}()
 
 func newSpan(class, bytes int) *span {
 	size := slotSize[class]
 	slots := uint32(bytes) / size
-	return &span{
+	sp := &span{
 		recs:  make([]uint32, slots),
 		bits:  make([]uint32, (slots+31)/32),
 		size:  size,
@@ -104,6 +108,8 @@ func newSpan(class, bytes int) *span {
 		class: uint8(class),
 		end:   uint32(bytes / chunkUnit),
 	}
+	sp.owner.Store(nobody)
+	return sp
 }
 
 // place puts an empty span at off in c.

@@ -57,7 +57,7 @@ func granules(n uint32) uint32 { return (n + chunkUnit - 1) / chunkUnit }
 // served anew must not take what lies behind that for a part of it.
 func newStrip(bytes int) *span {
 	n := bytes / chunkUnit
-	return &span{
+	sp := &span{
 		recs:   make([]uint32, n),
 		bits:   make([]uint32, n/32),
 		begins: make([]uint64, n/64),
@@ -67,6 +67,8 @@ func newStrip(bytes int) *span {
 		magic:  1 << 35 / chunkUnit,
 		class:  stripClass,
 	}
+	sp.owner.Store(nobody)
+	return sp
 }
 
 // room says whether a block of n bytes can be cut from sp.

@@ -187,7 +187,7 @@ func (h *Heap) verifyStacks(spans map[*span]bool) error {
 			if err := check(sp); err != nil {
 				return err
 			}
-			if sp.owner.Load() != nil || sp.used != 0 || sp.chunk != nil || sp.base != nil {
+			if sp.owner.Load() != nobody || sp.used != 0 || sp.chunk != nil || sp.base != nil {
 				return fmt.Errorf("heap: %v is to be placed again, with an owner, blocks or a chunk", sp)
 			}
 		}
