@@ -139,10 +139,13 @@ func (h *Heap) mallocSection(n int) []byte {
 }
 
 // mallocAny is Malloc in Go without a section: tryMalloc without the reason, and without
-// what spans, large or small, have no need of.
+// the questions that a heap with spans does not ask.
 func (h *Heap) mallocAny(n int) []byte {
-	if h != nil && h.cfg.Spans && (uint(n-1) < maxSmall || n > maxSlot && n <= math.MaxInt-1<<30) {
-		b, _ := h.watchedMalloc(n)
+	if h != nil && h.cfg.Spans && uint(n-1) < math.MaxInt-1<<30 {
+		b := h.cut(n)
+		if b == nil {
+			b, _ = h.watchedMalloc(n)
+		}
 		return b
 	}
 	b, err := h.tryMalloc(n)
