@@ -83,8 +83,8 @@ func TestSectionFindsP(t *testing.T) {
 	}
 }
 
-// TestSectionPaused: neither a hint nor a span leads to a shard while the heap is paused, and Malloc to
-// none while blocks are offered to the sampled guard.
+// TestSectionPaused: neither a hint nor a span leads to a shard while the heap is paused,
+// and Malloc to none while blocks are offered to the sampled guard.
 func TestSectionPaused(t *testing.T) {
 	if prepareSections(); pOfM == 0 {
 		t.Skip(sectionsOff)
