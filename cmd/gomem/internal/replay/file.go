@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 )
 
@@ -20,8 +21,8 @@ type pageFile struct {
 
 // openPage finds out whether a file can be made beside path, or where path leads
 // to. None is left there: a second interrupt, or a pipe that nobody reads any more,
-// ends the program without a chance to remove it. Errors: what the system says, and
-// syscall.EISDIR for a directory.
+// ends the program without a chance to remove it. Errors: what the system says,
+// syscall.EISDIR for a directory, and errNoPage for a file that no page may replace.
 func openPage(path string) (*pageFile, error) {
 	if info, err := os.Stat(path); err == nil {
 		switch {
@@ -34,6 +35,9 @@ func openPage(path string) (*pageFile, error) {
 			}
 			return &pageFile{f: f}, nil
 		}
+		if err := replaceable(path); err != nil {
+			return nil, err
+		}
 		if path, err = filepath.EvalSymlinks(path); err != nil {
 			return nil, err
 		}
@@ -43,6 +47,29 @@ func openPage(path string) (*pageFile, error) {
 		return nil, err
 	}
 	return &pageFile{path: path}, remove(f)
+}
+
+// pageStart is what each page of HTML begins with, that of another version, too.
+const pageStart = "<!DOCTYPE html>"
+
+var errNoPage = errors.New("there is a file that is not empty and no page of HTML")
+
+// replaceable returns an error if path is a file that is neither empty nor a page: after
+// "-html *.trace" it is the first trace.
+func replaceable(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	start := make([]byte, len(pageStart))
+	switch n, err := io.ReadFull(f, start); {
+	case err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF):
+		return err
+	case n > 0 && !strings.EqualFold(string(start[:n]), pageStart):
+		return &fs.PathError{Op: "replace", Path: path, Err: errNoPage}
+	}
+	return nil
 }
 
 // createBeside makes a file with a name of its own; errors name path.

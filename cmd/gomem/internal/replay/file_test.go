@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -11,7 +12,7 @@ import (
 
 // The page goes where a link leads, and the link stays.
 func TestPageBehindALink(t *testing.T) {
-	path := writeBytes(t, "page.html", []byte("old"))
+	path := writeBytes(t, "page.html", []byte("<!doctype html>\nold"))
 	link := filepath.Join(t.TempDir(), "link.html")
 	if err := os.Symlink(path, link); err != nil {
 		t.Skip(err)
@@ -22,6 +23,32 @@ func TestPageBehindALink(t *testing.T) {
 	}
 	if to, err := os.Readlink(link); err != nil || to != path {
 		t.Errorf("the link leads to %q, %v", to, err)
+	}
+}
+
+// A file that is no page stays what it is: the shell makes "-html *.trace" name a trace.
+func TestPageOverAnotherFile(t *testing.T) {
+	for text, want := range map[string]error{
+		"":                            nil,
+		"<!DOCTYPE html>":             nil,
+		"<!doctype HTML>\n<p>old":     nil,
+		"<!DOCTYPE":                   errNoPage,
+		"# gomem trace\nmalloc 100\n": errNoPage,
+	} {
+		path := writeBytes(t, "first.trace", []byte(text))
+		page, err := openPage(path)
+		if !errors.Is(err, want) {
+			t.Errorf("over %q: %v, not %v", text, err, want)
+		}
+		if err == nil {
+			page.close()
+		}
+		if b, err := os.ReadFile(path); err != nil || string(b) != text {
+			t.Errorf("%q became %q, %v", text, b, err)
+		}
+	}
+	if !strings.HasPrefix(pageText, pageStart) {
+		t.Error("the next page would not replace this one")
 	}
 }
 

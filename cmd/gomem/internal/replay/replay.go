@@ -69,7 +69,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 func parse(args []string, stderr io.Writer) (options, error) {
 	var o options
 	flags := flag.NewFlagSet("replay", flag.ContinueOnError)
-	flags.StringVar(&o.html, "html", "", "write a page with charts to `FILE`")
+	flags.StringVar(&o.html, "html", "", "write a page with charts to `FILE`, in place of an older page")
 	flags.StringVar(&o.only, "only", "", "measure only the configurations whose name contains `TEXT`")
 	flags.IntVar(&o.rounds, "rounds", 5, "number of timed rounds; the median counts")
 	flags.Int64Var(&o.maxLive, "max-live", defaultMaxLive(), "refuse a trace that has more than `BYTES` live at once")

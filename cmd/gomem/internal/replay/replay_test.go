@@ -241,7 +241,8 @@ func TestNoRoomNamesTheOperation(t *testing.T) {
 }
 
 func TestPageLeavesTheOldOne(t *testing.T) {
-	path := writeBytes(t, "page.html", []byte("old"))
+	const old = "<!doctype html>\nold"
+	path := writeBytes(t, "page.html", []byte(old))
 	broken := errors.New("broken")
 	page, err := openPage(path)
 	if err != nil {
@@ -260,7 +261,7 @@ func TestPageLeavesTheOldOne(t *testing.T) {
 	if err != nil || len(names) != 1 {
 		t.Errorf("beside the page: %v, %v", names, err)
 	}
-	if b, err := os.ReadFile(path); err != nil || string(b) != "old" {
+	if b, err := os.ReadFile(path); err != nil || string(b) != old {
 		t.Errorf("the page became %q, %v", b, err)
 	}
 }
