@@ -92,6 +92,9 @@ func loadLosses(rows []compare.LoadRow) []string {
 	if gain := ours[1].Turns.Over(ours[2].Turns); (load == "larson" || load == "mstress") && gain < twoGoroutines {
 		all = append(all, fmt.Sprintf("load %s: two goroutines do %.2f × the work of one, goal %.1f", load, gain, twoGoroutines))
 	}
+	if many, two := ours[1000], ours[2]; many.Turns.Over(two.Turns) > 1 {
+		all = append(all, fmt.Sprintf("load %s: an allocation by 1000 goroutines takes %.2f × one by two, goal 1", load, many.Turns.Over(two.Turns)))
+	}
 	return all
 }
 

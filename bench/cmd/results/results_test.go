@@ -116,6 +116,7 @@ func TestLosses(t *testing.T) {
 		Loads: [][]compare.LoadRow{{
 			{Load: "larson", Impl: "gomem", Goroutines: 1, Turns: compare.Turns{10}},
 			{Load: "larson", Impl: "gomem", Goroutines: 2, Turns: compare.Turns{8}},
+			{Load: "larson", Impl: "gomem", Goroutines: 1000, Turns: compare.Turns{12}},
 			{Load: "larson", Impl: "make", Goroutines: 2, Turns: compare.Turns{4}},
 		}},
 	}
@@ -126,6 +127,7 @@ func TestLosses(t *testing.T) {
 		"trace x: peak backing is 1.60 × peak live, goal 1.50",
 		"load larson, 2 goroutines: make takes 0.50 of our time",
 		"load larson: two goroutines do 1.25 × the work of one, goal 1.8",
+		"load larson: an allocation by 1000 goroutines takes 1.50 × one by two, goal 1",
 		"row g slower: 1.20 of the published figure, slower; memmove takes 0.80 of our time",
 		"row g missed: 0.70 of the published figure, goal 0.5",
 		"bounded time: many takes 2.50 × the first",
