@@ -155,7 +155,7 @@ func (h *Heap) mallocAny(n int) []byte {
 	return b
 }
 
-// tryMalloc is TryMalloc where it does not begin in assembly.
+// tryMalloc is TryMalloc in Go.
 func (h *Heap) tryMalloc(n int) ([]byte, error) {
 	if b := h.cut(n); b != nil {
 		return b, nil

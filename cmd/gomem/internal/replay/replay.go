@@ -88,8 +88,6 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		return o, fmt.Errorf("-max-live %d, want at least 1", o.maxLive)
 	case len(selected(o.only)) == 0:
 		return o, fmt.Errorf("-only %q, which is in the name of no configuration", o.only)
-	case slices.ContainsFunc(o.files, o.replaces):
-		return o, fmt.Errorf("-html %s, which is a trace to replay", o.html)
 	}
 	return o, nil
 }
@@ -101,16 +99,6 @@ func misplacedFlag(arg string) bool {
 	}
 	_, err := os.Lstat(arg)
 	return errors.Is(err, fs.ErrNotExist)
-}
-
-// replaces reports that the page would take the place of the trace.
-func (o *options) replaces(file string) bool {
-	page, err := os.Stat(o.html)
-	if err != nil || !page.Mode().IsRegular() {
-		return false
-	}
-	of, err := os.Stat(file)
-	return err == nil && os.SameFile(page, of)
 }
 
 // maxRounds bounds the list of times.

@@ -64,7 +64,7 @@ func TestRunNamesWhatIsWrong(t *testing.T) {
 		want   string
 	}{
 		{[]string{dir}, 1, "gomem replay: read " + dir + ": "},
-		{[]string{"-html", good, good}, 2, "gomem replay: -html " + good + ", which is a trace to replay\n"},
+		{[]string{"-html", good, good}, 1, "gomem replay: the page cannot be written: replace " + good + ": " + errNoPage.Error() + "\n"},
 		{[]string{"-html", page, good}, 1, "gomem replay: the page cannot be written: open " + page + ": "},
 		{[]string{good, "-rounds", "1"}, 2, "gomem replay: flags come before the files: -rounds"},
 	} {
