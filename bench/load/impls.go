@@ -10,13 +10,20 @@ import (
 	"modernc.org/memory"
 )
 
-// Names returns the allocators that a load can run on.
-func Names() []string { return []string{"gomem", "mcache", "syncpool", "modernc-mutex", "make"} }
+// Floor is the name of what allocates nothing: what a load takes by itself.
+const Floor = "floor"
+
+// Names returns what a load can run on: the floor, GoMem, then the rivals.
+func Names() []string {
+	return []string{Floor, "gomem", "mcache", "syncpool", "modernc-mutex", "make"}
+}
 
 // New returns a fresh allocator and what gives its memory back; nil for a name
 // that [Names] does not have.
 func New(name string) (Allocator, func()) {
 	switch name {
+	case Floor:
+		return floor{make([]byte, floorBytes)}, func() {}
 	case "gomem":
 		g := Gomem{gomem.NewScalableMemoryAllocator(1 << 20)}
 		return g, g.A.Recycle
@@ -111,3 +118,25 @@ type collected struct{}
 
 func (collected) Malloc(n int) []byte { return make([]byte, n) }
 func (collected) Free([]byte)         {}
+
+// floor hands each goroutine the same bytes every time, so a load on it is what that
+// does besides allocating. No two goroutines are to write to one cache line, so they
+// get different bytes, as far as their stacks tell them apart.
+type floor struct{ bytes []byte }
+
+const (
+	floorStep   = 256  // bytes from one goroutine's block to another's
+	floorPlaces = 1024 // different blocks
+	floorStacks = 11   // log2 of the least that two stacks are apart
+	floorBytes  = largest + floorStep*floorPlaces
+)
+
+func (f floor) Malloc(n int) []byte {
+	var here byte
+	at := int(uintptr(unsafe.Pointer(&here))>>floorStacks) % floorPlaces * floorStep
+	return f.bytes[at : at+n : at+n]
+}
+
+func (floor) Free([]byte)                    {}
+func (floor) Trim(b []byte, keep int) []byte { return b[:keep] }
+func (floor) FreePart([]byte)                {}

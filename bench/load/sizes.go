@@ -16,10 +16,13 @@ func rptest(a Allocator, goroutines, ops int) int {
 	return perWorker * goroutines
 }
 
+// largest is the size of the largest block that a load asks for.
+const largest = 25 << 20
+
 // large replaces blocks of 5 to 25 MiB in 20 slots, which at most as many
 // goroutines share.
 func large(a Allocator, goroutines, ops int) int {
-	const slots, mib = 20, 1 << 20
+	const slots, least = 20, 5 << 20
 	goroutines = min(goroutines, slots)
 	// An operation here is worth a thousand of the others.
 	perWorker := max(ops/(goroutines*1000), slots)
@@ -27,7 +30,7 @@ func large(a Allocator, goroutines, ops int) int {
 		random := newRand(worker)
 		mine := slots / goroutines
 		replace(a, make([][]byte, mine), perWorker, func() (slot, size int) {
-			return random.IntN(mine), 5*mib + random.IntN(20*mib+1)
+			return random.IntN(mine), least + random.IntN(largest-least+1)
 		})
 	})
 	return perWorker * goroutines

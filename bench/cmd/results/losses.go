@@ -6,6 +6,7 @@ import (
 
 	"github.com/gomem-go/gomem/bench/arenas"
 	"github.com/gomem-go/gomem/bench/compare"
+	"github.com/gomem-go/gomem/bench/load"
 	"github.com/gomem-go/gomem/bench/reading"
 	"github.com/gomem-go/gomem/bench/rival"
 )
@@ -74,26 +75,29 @@ func (r *results) losses() []string {
 // loadLosses compares the allocators of one load.
 func loadLosses(rows []compare.LoadRow) []string {
 	var all []string
-	ours := map[int]compare.LoadRow{}
+	ours, floor := map[int]compare.Turns{}, map[int]compare.Turns{}
 	for _, row := range rows {
-		if row.Impl == "gomem" {
-			ours[row.Goroutines] = row
+		switch row.Impl {
+		case "gomem":
+			ours[row.Goroutines] = row.Turns
+		case load.Floor:
+			floor[row.Goroutines] = row.Turns
 		}
 	}
 	for _, row := range rows {
-		if us := ours[row.Goroutines]; row.Impl != "gomem" && row.Turns.Over(us.Turns) < 1 {
-			all = append(all, fmt.Sprintf("load %s, %d goroutines: %s takes %.2f of our time", row.Load, row.Goroutines, row.Impl, row.Turns.Over(us.Turns)))
+		if us := ours[row.Goroutines]; row.Impl != "gomem" && row.Impl != load.Floor && row.Turns.Over(us) < 1 {
+			all = append(all, fmt.Sprintf("load %s, %d goroutines: %s takes %.2f of our time", row.Load, row.Goroutines, row.Impl, row.Turns.Over(us)))
 		}
 	}
 	if len(rows) == 0 {
 		return all
 	}
-	load := rows[0].Load
-	if gain := ours[1].Turns.Over(ours[2].Turns); (load == "larson" || load == "mstress") && gain < twoGoroutines {
-		all = append(all, fmt.Sprintf("load %s: two goroutines do %.2f × the work of one, goal %.1f", load, gain, twoGoroutines))
+	name := rows[0].Load
+	if gain := ours[1].Over(ours[2]); (name == "larson" || name == "mstress") && gain < twoGoroutines {
+		all = append(all, fmt.Sprintf("load %s: two goroutines do %.2f × the work of one, goal %.1f; without an allocator %.2f", name, gain, twoGoroutines, floor[1].Over(floor[2])))
 	}
-	if many, two := ours[1000], ours[2]; many.Turns.Over(two.Turns) > 1 {
-		all = append(all, fmt.Sprintf("load %s: an allocation by 1000 goroutines takes %.2f × one by two, goal 1", load, many.Turns.Over(two.Turns)))
+	if more := ours[1000].Over(ours[2]); more > 1 {
+		all = append(all, fmt.Sprintf("load %s: an allocation by 1000 goroutines takes %.2f × one by two, goal 1; without an allocator %.2f", name, more, floor[1000].Over(floor[2])))
 	}
 	return all
 }

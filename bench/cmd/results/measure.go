@@ -175,7 +175,7 @@ func measureRows(ctx context.Context, m *measurement) error {
 func measureLoads(ctx context.Context, m *measurement) error {
 	for _, l := range load.All() {
 		fmt.Fprintln(m.progress, " ", l.Name)
-		timed, err := compare.Load(ctx, l, load.Names(), goroutines, m.ops, min(m.passes, 3))
+		timed, err := compare.Load(ctx, l, load.Names(), goroutines, m.ops, min(m.passes, 5))
 		if err != nil {
 			return err
 		}

@@ -140,7 +140,7 @@ func name(impl string) string {
 }
 
 func (r *results) writeLoads(p *printer) {
-	p.f("## Loads\n\nns per allocation by the wall clock, over all goroutines: twice as many on two cores take half, at best. Parameters are in\n`load/`.\n\n")
+	p.f("## Loads\n\nns per allocation by the wall clock, over all goroutines: twice as many on two cores take half, at best. \"floor\" is the load\nwithout an allocator, which is part of every other row. Frame by frame, what cannot free a part frees the read with its last\nframe. Parameters are in `load/`.\n\n")
 	for _, rows := range r.Loads {
 		if len(rows) == 0 {
 			continue
