@@ -363,3 +363,21 @@ func TestRecycledByItsWriter(t *testing.T) {
 		expectError(t, b.UnreadByte(), ErrInvalidUnread)
 	}
 }
+
+// TestRangeIntoNothing: a range that nobody takes is consumed, in one block, across
+// blocks and beyond what is held together.
+func TestRangeIntoNothing(t *testing.T) {
+	b := newTestReader(t, strings.NewReader(strings.Repeat("0123456789", 10)), 16)
+	b.MaxFrameBytes = 50
+	_, err := b.Peek(3)
+	expectError(t, err, nil)
+	for _, n := range []int{3, 0, 30, 60} {
+		expectError(t, b.ReadRange(n, nil), nil)
+	}
+	expectError(t, b.ReadRange(8, nil), io.ErrUnexpectedEOF)
+	rest, err := b.ReadString(7)
+	expectError(t, err, nil)
+	if rest != "3456789" {
+		t.Errorf("%q is left", rest)
+	}
+}

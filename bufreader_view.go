@@ -81,7 +81,7 @@ func (b *BufReader) flatView(op string, n int) ([]byte, error) {
 // ReadRange consumes n bytes and passes them to yield where they lie: as a single
 // view, or as one for each block, in order and never empty. The views are valid
 // until the next call on the reader, which yield must not make. Nothing is
-// copied.
+// copied. A nil yield consumes them only.
 //
 // On error nothing is consumed and yield is not called: [io.ErrUnexpectedEOF] or
 // [io.EOF] if there are not n bytes, [ErrInvalidSize], or the source's. If yield
@@ -99,7 +99,7 @@ func (b *BufReader) ReadRange(n int, yield func([]byte)) error {
 
 // give is the fast path of ReadRange, with the slow path as a parameter, as in nextByte.
 func (b *BufReader) give(n int, yield func([]byte), out func(*BufReader, int, func([]byte)) error) error {
-	if uint(n-1) >= uint(b.w-b.r) {
+	if uint(n-1) >= uint(b.w-b.r) || yield == nil {
 		return out(b, n, yield)
 	}
 	b.r += n
@@ -113,6 +113,9 @@ func (b *BufReader) rangeSlow(n int, yield func([]byte)) error {
 			return ErrInvalidSize
 		}
 		return nil
+	}
+	if yield == nil {
+		yield = func([]byte) {}
 	}
 	b.settle()
 	limit := b.MaxFrameBytes
