@@ -22,10 +22,11 @@ import (
 // called on the embedded Memory itself, or on a reader of that, changes the chain
 // and not the list.)
 //
-// With the build tag disable_rm, or after SetRecycling(false), memory comes
-// from the Go heap and Recycle frees nothing; everything else is the same. (A Free
-// of such memory, or of a part of it, is refused. What the caller itself took from
-// the allocator and added to the chain remains the caller's to free.)
+// With the build tag disable_rm, or after SetRecycling(false), NextN and CopyFrom
+// take memory from the Go heap, and Recycle frees what AddRecycleBytes added and
+// nothing else; everything else is the same. (A Free of memory from NextN, or of a
+// part of it, is refused. What the caller took from the allocator and added by other
+// means remains the caller's to free.)
 //
 // A RecyclableMemory is a value; its zero value is ready to use. It has one
 // owner: only one of several copies of the value may be recycled, since the
@@ -34,7 +35,7 @@ import (
 type RecyclableMemory struct {
 	allocator *ScalableMemoryAllocator
 	Memory
-	owned  [][]byte // to be freed by Recycle, beside the chain or instead of it
+	owned  [][]byte // to be freed by Recycle, beside the chain or, if it lists, instead of it
 	heap   [][]byte // what CopyFrom took from the Go heap for want of room
 	byList bool
 	manner recycling
@@ -88,19 +89,24 @@ func (r *RecyclableMemory) InitRecycleIndexes(n int) {
 	}
 	r.byList = true
 	n = max(min(n, keptBuffers), len(r.Buffers))
-	r.owned = append(slices.Grow(r.owned, n), r.Buffers...)
+	r.owned = slices.Grow(r.owned, n)
+	if r.recycles() {
+		r.owned = append(r.owned, r.Buffers...)
+	}
 }
+
+// lists reports whether Recycle frees what is owned and not what is in the chain.
+func (r *RecyclableMemory) lists() bool { return r.byList || !r.recycles() }
 
 // NextN adds a new buffer of n bytes at the end of the chain and returns it:
 // owned by the chain, valid until Recycle, not zeroed, with cap n. It returns
 // nil and adds nothing if n is negative or the allocator has no room. The cost
 // is that of Malloc.
 func (r *RecyclableMemory) NextN(n int) []byte {
-	a := r.allocator
 	if !r.recycles() {
-		a = nil
+		return r.nextOnHeap(n)
 	}
-	b := a.Malloc(n)
+	b := r.allocator.Malloc(n)
 	if b == nil {
 		return nil
 	}
@@ -113,10 +119,20 @@ func (r *RecyclableMemory) NextN(n int) []byte {
 	return b
 }
 
+// nextOnHeap is NextN without recycling.
+func (r *RecyclableMemory) nextOnHeap(n int) []byte {
+	var heap *ScalableMemoryAllocator
+	b := heap.Malloc(n)
+	if b != nil {
+		r.PushOne(b)
+	}
+	return b
+}
+
 // AddRecycleBytes adds b, memory of the allocator, at the end of the chain;
 // Recycle frees it. Amortized O(1).
 func (r *RecyclableMemory) AddRecycleBytes(b []byte) {
-	if r.byList {
+	if r.lists() {
 		r.owned = append(r.owned, b)
 	}
 	r.PushOne(b)
@@ -145,7 +161,7 @@ func (r *RecyclableMemory) Reset() {
 		r.Size = 0
 		return
 	}
-	if !r.byList && r.recycles() {
+	if !r.lists() {
 		r.owned = append(r.owned, r.Buffers...)
 	}
 	r.Memory.Reset()
@@ -174,7 +190,7 @@ func (r *RecyclableMemory) TryUpdateBuffer(index int, buf []byte) bool {
 	if index < 0 || index >= len(r.Buffers) {
 		return false
 	}
-	if r.byList {
+	if r.lists() {
 		if i := r.listed(r.Buffers, index); i >= 0 {
 			r.owned[i] = buf
 		}
@@ -213,8 +229,8 @@ func (r *RecyclableMemory) NewReader() MemoryReader {
 // clipped follows a ClipFront, which took out the first whole buffers of list and
 // the first part bytes of the next. If they were given away they are not ours any more.
 func (r *RecyclableMemory) clipped(list [][]byte, whole, part int, given bool) {
-	if !r.byList {
-		if !given && r.recycles() {
+	if !r.lists() {
+		if !given {
 			r.owned = append(r.owned, list[:whole]...)
 			if part > 0 {
 				r.owned = append(r.owned, list[whole][:part])
@@ -249,6 +265,9 @@ func (r *RecyclableMemory) clipped(list [][]byte, whole, part int, given bool) {
 // buffer; allocates only after a CopyFrom without room.
 func (r *RecyclableMemory) Recycle() {
 	if r.allocator == nil || !r.recycles() {
+		for _, b := range r.owned {
+			r.allocator.Free(b)
+		}
 		r.owned, r.heap = nil, nil
 		r.Memory.Reset()
 		return

@@ -251,6 +251,48 @@ func TestRecyclableOff(t *testing.T) {
 	}
 }
 
+// TestRecyclableOffGivesBack: also where NextN does without the allocator, what the
+// caller took from it and gave to the chain is freed, once, wherever the chain has it.
+func TestRecyclableOffGivesBack(t *testing.T) {
+	for name, use := range map[string]func(r *RecyclableMemory, a *ScalableMemoryAllocator){
+		"AddRecycleBytes": func(*RecyclableMemory, *ScalableMemoryAllocator) {},
+		"by list":         func(r *RecyclableMemory, _ *ScalableMemoryAllocator) { r.InitRecycleIndexes(1) },
+		"Reset":           func(r *RecyclableMemory, _ *ScalableMemoryAllocator) { r.Reset() },
+		"UpdateBuffer": func(r *RecyclableMemory, a *ScalableMemoryAllocator) {
+			b := r.Buffers[1]
+			a.Free(b[40:])
+			r.UpdateBuffer(1, b[:40])
+		},
+		"ClipFront": func(r *RecyclableMemory, _ *ScalableMemoryAllocator) {
+			rd := r.NewReader()
+			_ = rd.Skip(60)
+			rd.ClipFront(nil)
+		},
+		"ClipFront, given": func(r *RecyclableMemory, a *ScalableMemoryAllocator) {
+			rd := r.NewReader()
+			_ = rd.Skip(60)
+			rd.ClipFront(func(b []byte) bool { return len(b) == 10 || a.Free(b) })
+		},
+	} {
+		r, a := newRecyclable(t)
+		r.SetRecycling(false)
+		before := r.NextN(10)
+		r.AddRecycleBytes(a.Malloc(100))
+		copy(r.NextN(5), "after")
+		copy(before, "0123456789")
+		use(r, a)
+		r.Recycle()
+		if s := a.Stats(); s.Live != 0 {
+			t.Errorf("%s: %d bytes are left", name, s.Live)
+		}
+		if string(before) != "0123456789" {
+			t.Errorf("%s: memory of the Go heap is %q", name, before)
+		}
+		r.Recycle()
+		freeAll(t, a, nil)
+	}
+}
+
 // Copies of a chain survive Recycle where nothing is freed. Where all is, they end
 // at once: with no bytes of the next user, and no panic.
 func TestG32RecycleAndCopies(t *testing.T) {
