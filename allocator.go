@@ -116,7 +116,11 @@ func (a *Allocator) GetFreeSize() int { return a.place().FreeBytes() }
 // GetBlocks returns the free blocks by offset: a snapshot that the caller owns.
 // O(n), two allocations.
 func (a *Allocator) GetBlocks() []*Block {
-	return blockPointers(slices.Collect(a.place().Blocks()))
+	n, free := 0, a.place().Blocks()
+	for range free {
+		n++
+	}
+	return blockPointers(slices.AppendSeq(make([]Block, 0, n), free))
 }
 
 func blockPointers(blocks []Block) []*Block {

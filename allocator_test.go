@@ -298,3 +298,23 @@ func BenchmarkAllocator(b *testing.B) {
 		}
 	})
 }
+
+// TestGetBlocksAllocates: the list and the blocks, however many there are.
+func TestGetBlocksAllocates(t *testing.T) {
+	if check.Enabled {
+		t.Skip("a debug build allocates more")
+	}
+	a := NewAllocator(2000)
+	for range 1000 {
+		a.Allocate(2)
+	}
+	for i := range 500 {
+		a.Free(4*i, 2)
+	}
+	if n := len(a.GetBlocks()); n != 500 {
+		t.Fatalf("%d blocks", n)
+	}
+	if allocs := testing.AllocsPerRun(5, func() { a.GetBlocks() }); allocs != 2 {
+		t.Errorf("GetBlocks makes %v allocations", allocs)
+	}
+}

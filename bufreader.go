@@ -75,8 +75,9 @@ var readerMemory = sync.OnceValue(func() *ScalableMemoryAllocator {
 // be used by any.
 type BufReader struct {
 	// Allocator supplies the blocks. The default is one allocator for the whole
-	// program; nil means the Go heap. It may be changed at any time: blocks
-	// return to where they came from.
+	// program, which nobody may recycle or close; nil means the Go heap. It may be
+	// changed at any time: blocks return to where they came from. What others take
+	// from it is theirs to free.
 	Allocator *ScalableMemoryAllocator
 	// BufLen is the size of a block in bytes; zero or less means DefaultBufLen.
 	BufLen int
@@ -129,6 +130,10 @@ type heldBlock struct {
 }
 
 // NewBufReader makes a reader over r with blocks of [DefaultBufLen].
+//
+// r is a stream. Of a source that cuts off what finds no room, such as a UDP
+// connection, a message of more than an eighth of a block may be lost in part: send
+// its messages to a reader from [NewBufReaderChan].
 //
 // Recycle gives its memory back. O(1); the first block is taken with the first read.
 func NewBufReader(r io.Reader) *BufReader {

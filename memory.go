@@ -140,8 +140,8 @@ func (m *Memory) TryUpdateBuffer(index int, buf []byte) bool {
 }
 
 // Reset empties the chain. It drops the array of buffers, so a copy of the
-// chain made earlier stays as it is; a chain that is filled as far again makes its
-// array in one allocation. A program that has no such copies may keep the array, and
+// chain made earlier stays as it is; a chain of up to 255 buffers that is filled as far
+// again makes its array in one allocation. A program that has no such copies may keep the array, and
 // allocate nothing:
 //
 //	m.Size, m.Buffers = 0, m.Buffers[:0]

@@ -39,8 +39,8 @@ import (
 // of 1 MiB, 35 KiB kept of each, it maps nine times what it keeps, with every placement.
 //
 // A nil *ScalableMemoryAllocator is valid: it allocates from the Go heap and frees
-// nothing. The zero value is not: its methods panic with a nil pointer dereference,
-// because checking for it would cost a test in each Malloc and Free. Use
+// nothing. The zero value is not: to allocate from it or to free is a panic with a nil
+// pointer dereference, because checking for it would cost a test in each. Use
 // [NewScalableMemoryAllocator].
 type ScalableMemoryAllocator heap.Heap
 
