@@ -3,6 +3,8 @@ package gomem
 import (
 	"errors"
 	"runtime"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -288,5 +290,75 @@ func TestCloseAgain(t *testing.T) {
 	}
 	if err := a.Close(); !errors.Is(err, ErrClosed) {
 		t.Errorf("Close once more: %v", err)
+	}
+}
+
+// refusing waits in its first Unmap until leave is closed, and refuses all others.
+type refusing struct {
+	backing.Source
+	called atomic.Bool
+	leave  chan bool
+}
+
+func (s *refusing) Unmap(mem []byte) error {
+	if s.called.Swap(true) {
+		return syscall.ENOMEM
+	}
+	<-s.leave
+	return s.Source.Unmap(mem)
+}
+
+// TestFaultOfAnother: what the source says to a chunk that one call drops is not the
+// answer to another one that comes in between, for the lack of which memory is lost.
+func TestFaultOfAnother(t *testing.T) {
+	plainOnly(t)
+	const limit, chunk = 6 << 20, 1 << 20
+	for name, call := range map[string]func(t *testing.T, a *ScalableMemoryAllocator, own []byte){
+		"Free": func(t *testing.T, a *ScalableMemoryAllocator, own []byte) {
+			if !a.Free(own) {
+				t.Error("a free of a live block is refused")
+			}
+		},
+		"TryMalloc": func(t *testing.T, a *ScalableMemoryAllocator, _ []byte) {
+			if b, err := a.TryMalloc(300 << 10); err != nil || len(b) != 300<<10 {
+				t.Errorf("TryMalloc returns %d bytes and %v", len(b), err)
+			}
+		},
+		"MallocAligned": func(t *testing.T, a *ScalableMemoryAllocator, _ []byte) {
+			if b, err := a.MallocAligned(300<<10, 64); err != nil || len(b) != 300<<10 {
+				t.Errorf("MallocAligned returns %d bytes and %v", len(b), err)
+			}
+		},
+		"Verify": func(t *testing.T, a *ScalableMemoryAllocator, _ []byte) {
+			if err := a.Verify(); err != nil {
+				t.Errorf("Verify returns %v", err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				src := &refusing{Source: backing.Heap(), leave: make(chan bool)}
+				a := NewScalableMemoryAllocator(chunk, WithBacking(src), WithMaxBytes(limit),
+					WithMisuse(func(err error) { t.Error("misuse: ", err) }))
+				var b [5][]byte
+				for i := range b {
+					b[i] = a.Malloc(chunk)
+				}
+				a.FreeRest(&b[2], 1000) // leaves room in its chunk
+				a.Free(b[0])
+				var others sync.WaitGroup
+				others.Go(a.Trim) // waits for the source
+				synctest.Wait()
+				a.Free(b[1])
+				others.Go(func() { _, _ = a.TryMalloc(4 * chunk) }) // drops that chunk, and waits for Trim
+				synctest.Wait()
+				call(t, a, b[2])
+				close(src.leave)
+				others.Wait()
+				if err := a.Verify(); err != nil {
+					t.Error(err)
+				}
+			})
+		})
 	}
 }

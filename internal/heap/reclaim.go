@@ -148,7 +148,7 @@ func (h *Heap) Trim() error {
 	h.reclaimAll()
 	h.dropEmpty(len(h.chunks), false)
 	h.forgetSpares()
-	return h.guardUnlock(nil)
+	return h.guardUnlock(h.unmapDead(nil))
 }
 
 // forgetSpares leaves the spans that are placed nowhere to the garbage collector:
@@ -234,14 +234,24 @@ func (h *Heap) bury(c *chunk) {
 }
 
 // unlock ends a section under mu and then does what must not happen under it:
-// giving mappings back. It returns err, or what the backing said.
+// giving mappings back. It returns err: what the backing does not take may be what
+// another call has dropped, and is tried again.
 func (h *Heap) unlock(err error) error {
+	if len(h.dead) > 0 {
+		_, _ = h.flush()
+	}
+	h.mu.Unlock()
+	return err
+}
+
+// unmapDead gives back what is dead, for the calls that tell what the backing said: it
+// returns err, or that. Under mu.
+func (h *Heap) unmapDead(err error) error {
 	if len(h.dead) > 0 {
 		if _, e := h.flush(); err == nil {
 			err = e
 		}
 	}
-	h.mu.Unlock()
 	return err
 }
 
@@ -249,7 +259,7 @@ func (h *Heap) unlock(err error) error {
 // for its totals. No other call may be under way.
 func (h *Heap) Reset() error {
 	h.mu.Lock()
-	err := h.guardUnlock(h.reset())
+	err := h.guardUnlock(h.unmapDead(h.reset()))
 	if h.cfg.Record != nil {
 		h.cfg.Record.Reset()
 	}
@@ -265,13 +275,13 @@ func (h *Heap) Close() error {
 		if h.dead, h.stuck = h.stuck, nil; len(h.dead) == 0 {
 			return h.unlock(ErrClosed)
 		}
-		return h.unlock(nil)
+		return h.unlock(h.unmapDead(nil))
 	}
 	leaks := h.leaks()
 	err := h.reset()
 	h.forgetSpares()
 	h.closed = true
-	if err = h.guardUnlock(err); leaks != nil {
+	if err = h.guardUnlock(h.unmapDead(err)); leaks != nil {
 		err = errors.Join(leaks, err)
 	}
 	if h.cfg.Record != nil {
