@@ -25,7 +25,15 @@ const (
 	defaultDepth      = 16
 	maxDepth          = 1024
 	redZone           = 16 // bytes, at least, on either side of a block
+
+	// mostPaged bounds the blocks of a process that are between guard pages. Each takes up
+	// to three of the system's mappings, of which Linux allows 65,530; when none is left
+	// for it, the Go runtime ends the program.
+	mostPaged = 16 << 10
 )
+
+// paged is how many blocks of the process have mappings of their own.
+var paged atomic.Int64
 
 // debugger is what a heap in debug mode knows of its blocks. It changes under
 // Heap.mu. Such a heap has no spans: every call takes the slow path.
@@ -42,6 +50,7 @@ type debugger struct {
 	reports  []error       // for after the unlock
 
 	pages backing.Source // of blocks with guard pages, nil if there are none
+	paged *atomic.Int64  // counts them, with those of other heaps
 }
 
 // watched is a block under guard in a chunk, or in a mapping of its own.
@@ -69,7 +78,7 @@ func newDebugger(h *Heap, cfg *Debug) *debugger {
 		d.depth = defaultDepth
 	}
 	if cfg.GuardPages {
-		d.pages = backing.Mmap(backing.GuardPages())
+		d.pages, d.paged = backing.Mmap(backing.GuardPages()), &paged
 		runtime.AddCleanup(h, (*debugger).drop, d)
 	}
 	return d
@@ -86,7 +95,9 @@ func (d *debugger) drop() {
 	for w := range d.all {
 		if w.chunk == nil && w.Left == 0 {
 			// Nobody is left to tell.
-			_ = d.pages.Unmap(w.Mem)
+			if d.pages.Unmap(w.Mem) == nil {
+				d.paged.Add(-1)
+			}
 		}
 	}
 }
@@ -178,8 +189,8 @@ func (h *Heap) watchBlock(n, align int, where guard.Stack) (*watched, error) {
 }
 
 // watchPages gives the block a mapping between guard pages, which it ends with
-// but for its alignment; nil if the mode is off or the system refuses. Under
-// mu.
+// but for its alignment; nil if the mode is off, there are too many such blocks even
+// without half of the quarantine, or the system refuses. Under mu.
 func (h *Heap) watchPages(n, align int, where guard.Stack) *watched {
 	d := h.debug
 	if d.pages == nil {
@@ -190,8 +201,17 @@ func (h *Heap) watchPages(n, align int, where guard.Stack) *watched {
 	if size > h.room() {
 		return nil
 	}
+	if d.paged.Load() >= mostPaged {
+		h.evict(math.MaxInt, d.held/2)
+	}
+	if d.paged.Add(1) > mostPaged {
+		d.paged.Add(-1)
+		h.unguarded.Add(1)
+		return nil
+	}
 	mem, err := d.pages.Map(size)
 	if err != nil {
+		d.paged.Add(-1)
 		h.unguarded.Add(1)
 		return nil
 	}

@@ -104,6 +104,7 @@ func (h *Heap) unmapPages(w *watched) error {
 	err := h.debug.pages.Unmap(w.Mem)
 	if err == nil {
 		h.guards -= len(w.Mem)
+		h.debug.paged.Add(-1)
 	}
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -231,6 +232,41 @@ func TestDebugExplainsGuardPages(t *testing.T) {
 		if err := h.Explain(addr); err != nil {
 			t.Errorf("nothing is at %#x: %v", addr, err)
 		}
+	}
+}
+
+// TestDebugPagesAreBounded: the system has a bound on mappings, and a process that
+// reaches it ends. At the bound the quarantine goes first.
+func TestDebugPagesAreBounded(t *testing.T) {
+	needWalls(t)
+	const others, room = mostPaged - 4, 4
+	h := new(Heap)
+	h.Init(Config{Source: backing.Heap(), Placement: placements["tlsf"], Debug: &Debug{GuardPages: true, Quiet: true}})
+	h.debug.paged = new(atomic.Int64)
+	h.debug.paged.Store(others)
+	malloc := func(unguarded uint64) []byte {
+		t.Helper()
+		b := mustMalloc(t, h, 100)
+		if got := h.Stats().Unguarded; got != unguarded {
+			t.Fatalf("%d blocks have no guard pages, want %d", got, unguarded)
+		}
+		return b
+	}
+	first := malloc(0)
+	for range room - 1 {
+		malloc(0)
+	}
+	malloc(1)
+	malloc(2)
+	mustFree(t, h, first) // into quarantine, from where the next block takes its mapping
+	malloc(2)
+	malloc(3)
+	mustVerify(t, h)
+	if err := h.Close(); err != nil {
+		t.Error(err)
+	}
+	if n := h.debug.paged.Load(); n != others {
+		t.Errorf("%d blocks have guard pages in the end, %d before", n, others)
 	}
 }
 
