@@ -209,8 +209,8 @@ func (p *chunkPool) drop(s *poolSegment) {
 	p.segments = slices.DeleteFunc(p.segments, func(o *poolSegment) bool { return o == s })
 }
 
-// putBack frees the block of c, which take removed, and gives the segment back
-// to the inner source if it is empty and not the only one that is.
+// putBack frees the block of c, which take removed, and if that leaves a segment empty
+// gives all that are back to the inner source, except for the one that the pool keeps.
 func (p *chunkPool) putBack(c pooledChunk) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -218,16 +218,21 @@ func (p *chunkPool) putBack(c pooledChunk) error {
 	if err := s.place.Free(c.at, c.n); err != nil {
 		return fmt.Errorf("pool: internal error: %w", err)
 	}
-	s.live--
-	isOther := func(o *poolSegment) bool { return o != s && o.empty() }
-	if !s.empty() || p.keeps && !slices.ContainsFunc(p.segments, isOther) {
+	if s.live--; !s.empty() {
 		return nil
 	}
-	if p.inner.Unmap(s.mem) != nil {
-		// The segment stays for the next load; what was to be unmapped is.
-		return nil
+	kept := !p.keeps
+	for _, o := range slices.Clone(p.segments) {
+		switch {
+		case !o.empty():
+		case !kept:
+			kept = true
+		case p.inner.Unmap(o.mem) == nil:
+			p.drop(o)
+		}
+		// One that is not taken stays for the next load, or goes with the next one; what
+		// was to be unmapped is.
 	}
-	p.drop(s)
 	return nil
 }
 

@@ -143,6 +143,30 @@ func TestChunkPoolFaults(t *testing.T) {
 	}
 }
 
+// TestChunkPoolTriesAgain: a segment that the source did not take back goes with the
+// next one that becomes empty.
+func TestChunkPoolTriesAgain(t *testing.T) {
+	inner := backing.NewFaulty(backing.Heap())
+	p := NewChunkPool(inner)
+	var all [][]byte
+	for segments := 0; segments < 3; segments, _ = inner.Live() {
+		mem, err := p.Map(MaxBlockSize)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, mem)
+	}
+	inner.Fail(backing.OpUnmap, 1, syscall.EINVAL)
+	for _, mem := range all {
+		if err := p.Unmap(mem); err != nil {
+			t.Error(err)
+		}
+	}
+	if segments, bytes := inner.Live(); segments != 1 {
+		t.Errorf("%d segments of %d bytes stay", segments, bytes)
+	}
+}
+
 // panicsOnce is a source that panics when it is to unmap something for the first time.
 type panicsOnce struct {
 	backing.Source
