@@ -3,8 +3,10 @@ package replay
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,17 +26,25 @@ type pageFile struct {
 // ends the program without a chance to remove it. Errors: what the system says,
 // syscall.EISDIR for a directory, and errNoPage for a file that no page may replace.
 func openPage(path string) (*pageFile, error) {
-	if info, err := os.Stat(path); err == nil {
-		switch {
-		case info.IsDir():
-			return nil, &fs.PathError{Op: "open", Path: path, Err: syscall.EISDIR}
-		case !info.Mode().IsRegular():
-			f, err := os.OpenFile(path, os.O_WRONLY, 0)
-			if err != nil {
-				return nil, err
+	switch info, err := os.Stat(path); {
+	case errors.Is(err, fs.ErrNotExist):
+		if target, err := os.Readlink(path); err == nil {
+			if !filepath.IsAbs(target) {
+				target = filepath.Join(filepath.Dir(path), target)
 			}
-			return &pageFile{f: f}, nil
+			return openPage(target)
 		}
+	case err != nil:
+		return nil, err
+	case info.IsDir():
+		return nil, &fs.PathError{Op: "open", Path: path, Err: syscall.EISDIR}
+	case !info.Mode().IsRegular():
+		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			return nil, err
+		}
+		return &pageFile{f: f}, nil
+	default:
 		if err := replaceable(path); err != nil {
 			return nil, err
 		}
@@ -72,13 +82,24 @@ func replaceable(path string) error {
 	return nil
 }
 
-// createBeside makes a file with a name of its own; errors name path.
+// createBeside makes a file with a name of its own, and with the permissions that any
+// new file gets; errors name path.
 func createBeside(path string) (*os.File, error) {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	for {
+		name := fmt.Sprintf(".%s-%d", filepath.Base(path), rand.Uint32())
+		f, err := os.OpenFile(filepath.Join(filepath.Dir(path), name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		if !errors.Is(err, fs.ErrExist) {
+			return f, about(path, err)
+		}
+	}
+}
+
+// about is err with path in place of the name that only this package knows.
+func about(path string, err error) error {
 	if system, ok := errors.AsType[*fs.PathError](err); ok {
 		system.Path = path
 	}
-	return f, err
+	return err
 }
 
 func remove(f *os.File) error { return errors.Join(f.Close(), os.Remove(f.Name())) }
@@ -93,8 +114,11 @@ func (p *pageFile) write(fill func(io.Writer) error) error {
 		return err
 	}
 	err = fillFile(f, fill)
+	if older, statErr := os.Stat(p.path); err == nil && statErr == nil {
+		err = f.Chmod(older.Mode().Perm())
+	}
 	if err == nil {
-		err = errors.Join(f.Chmod(0o644), f.Close())
+		err = f.Close()
 	}
 	if err == nil {
 		err = os.Rename(f.Name(), p.path)
@@ -102,7 +126,7 @@ func (p *pageFile) write(fill func(io.Writer) error) error {
 	if err != nil {
 		_ = remove(f) // why there is no page is what matters
 	}
-	return err
+	return about(p.path, err)
 }
 
 func fillFile(f *os.File, fill func(io.Writer) error) error {

@@ -1,13 +1,18 @@
 package replay
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
+
+	"github.com/gomem-go/gomem/internal/trace"
 )
 
 // The page goes where a link leads, and the link stays.
@@ -69,6 +74,98 @@ func TestPageIntoAPipe(t *testing.T) {
 	}
 	if b, err := io.ReadAll(from); err != nil || string(b) != "a page" {
 		t.Errorf("the pipe got %q, %v", b, err)
+	}
+}
+
+// A link to what is not there yet leads to the page.
+func TestPageBehindALinkToNothing(t *testing.T) {
+	dir := t.TempDir()
+	link, path := filepath.Join(dir, "link.html"), filepath.Join(dir, "page.html")
+	if err := os.Symlink("page.html", link); err != nil {
+		t.Skip(err)
+	}
+	writeText(t, link, "new")
+	if b, err := os.ReadFile(path); err != nil || string(b) != "new" {
+		t.Errorf("the page holds %q, %v", b, err)
+	}
+	if to, err := os.Readlink(link); err != nil || to != "page.html" {
+		t.Errorf("the link leads to %q, %v", to, err)
+	}
+}
+
+// A page has the permissions of any new file, and keeps those of the one before it.
+func TestPagePermissions(t *testing.T) {
+	dir := t.TempDir()
+	reference, err := os.Create(filepath.Join(dir, "any"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reference.Close()
+	info, err := reference.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "page.html")
+	wantMode := func(want os.FileMode) {
+		t.Helper()
+		writeText(t, path, pageStart)
+		if info, err := os.Stat(path); err != nil || info.Mode() != want {
+			t.Errorf("the page is %v, want %v, %v", info.Mode(), want, err)
+		}
+	}
+	wantMode(info.Mode())
+	if err := os.Chmod(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if info, err = os.Stat(path); err != nil {
+		t.Fatal(err)
+	}
+	wantMode(info.Mode())
+}
+
+// What the system says of the file that becomes the page names the page.
+func TestPageErrorsNameIt(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "page.html")
+	page, err := openPage(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer page.close()
+	err = page.write(func(w io.Writer) error {
+		return &os.PathError{Op: "write", Path: path + "-123", Err: syscall.ENOSPC}
+	})
+	if want := "write " + path + ": "; err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("%v, want %s...", err, want)
+	}
+}
+
+// A trace from a pipe that nobody writes to ends with the interrupt.
+func TestTraceFromAQuietPipe(t *testing.T) {
+	from, to, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer from.Close()
+	defer to.Close()
+	path := fmt.Sprintf("/dev/fd/%d", from.Fd())
+	if info, err := os.Stat(path); err != nil || info.Mode()&os.ModeNamedPipe == 0 {
+		t.Skip("the system names no open files")
+	}
+	interrupted := errors.New("interrupted")
+	ctx, interrupt := context.WithCancelCause(t.Context())
+	time.AfterFunc(10*time.Millisecond, func() { interrupt(interrupted) })
+	done := make(chan error)
+	go func() {
+		_, err := readTrace(ctx, path, trace.Limits{})
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		if !errors.Is(err, interrupted) || !strings.HasPrefix(err.Error(), path+": ") {
+			t.Errorf("reading ends with %v", err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("the interrupt does not end the wait")
 	}
 }
 

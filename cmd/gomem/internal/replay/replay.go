@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gomem-go/gomem/cmd/gomem/internal/cli"
 	"github.com/gomem-go/gomem/internal/trace"
@@ -45,6 +46,7 @@ type options struct {
 	html    string
 	only    string
 	rounds  int
+	maxOps  int
 	maxLive int64
 }
 
@@ -72,6 +74,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	flags.StringVar(&o.html, "html", "", "write a page with charts to `FILE`, in place of an older page")
 	flags.StringVar(&o.only, "only", "", "measure only the configurations whose name contains `TEXT`")
 	flags.IntVar(&o.rounds, "rounds", 5, "number of timed rounds; the median counts")
+	flags.IntVar(&o.maxOps, "max-ops", defaultMaxOps, "refuse a trace of more than `N` operations, each of which may take 100 bytes of memory")
 	flags.Int64Var(&o.maxLive, "max-live", defaultMaxLive(), "refuse a trace that has more than `BYTES` live at once")
 	if err := cli.Parse(flags, args, usage, stderr); err != nil {
 		return o, err
@@ -84,6 +87,8 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		return o, errors.New("no trace given; \"gomem replay -h\" explains")
 	case o.rounds < 1 || o.rounds > maxRounds:
 		return o, fmt.Errorf("-rounds %d, want 1 to %d", o.rounds, maxRounds)
+	case o.maxOps < 1:
+		return o, fmt.Errorf("-max-ops %d, want at least 1", o.maxOps)
 	case o.maxLive < 1:
 		return o, fmt.Errorf("-max-live %d, want at least 1", o.maxLive)
 	case len(selected(o.only)) == 0:
@@ -104,8 +109,10 @@ func misplacedFlag(arg string) bool {
 // maxRounds bounds the list of times.
 const maxRounds = 1_000_000
 
-// maxOps bounds the memory that a trace itself takes: about 1 GiB.
-const maxOps = 100_000_000
+// defaultMaxOps bounds what the operations of a trace take, beside the bytes of its
+// blocks, to 2 GB: what they are, while it is read, and the table of blocks and what is
+// measured of each, while it is replayed.
+const defaultMaxOps = 20_000_000
 
 // result is one trace with what was measured on it.
 type result struct {
@@ -126,7 +133,7 @@ func run(ctx context.Context, o options, stdout, stderr io.Writer) error {
 	}
 	var results []result
 	for _, file := range o.files {
-		t, err := readTrace(ctx, file, trace.Limits{Ops: maxOps, Live: o.maxLive})
+		t, err := readTrace(ctx, file, trace.Limits{Ops: o.maxOps, Live: o.maxLive})
 		if err != nil {
 			return err
 		}
@@ -169,6 +176,8 @@ func readTrace(ctx context.Context, path string, limits trace.Limits) (*trace.Tr
 		return nil, err
 	}
 	defer f.Close()
+	// A pipe may have nothing to read for long.
+	defer context.AfterFunc(ctx, func() { _ = f.SetReadDeadline(time.Now()) })()
 	t, err := trace.Decode(reader{ctx, f}, limits)
 	if system, ok := errors.AsType[*fs.PathError](err); ok {
 		return nil, system // names the file, and is not about an operation
@@ -189,7 +198,11 @@ func (r reader) Read(p []byte) (int, error) {
 	if r.ctx.Err() != nil {
 		return 0, context.Cause(r.ctx)
 	}
-	return r.r.Read(p)
+	n, err := r.r.Read(p)
+	if err != nil && r.ctx.Err() != nil {
+		err = context.Cause(r.ctx)
+	}
+	return n, err
 }
 
 // defaultMaxLive is half of the machine's memory where that can be read, and

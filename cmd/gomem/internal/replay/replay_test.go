@@ -120,6 +120,21 @@ func TestRunReplaysARecording(t *testing.T) {
 	}
 }
 
+// A trace of more operations than asked for is refused at the first one too many.
+func TestRunStopsAtALongTrace(t *testing.T) {
+	path := writeBytes(t, "long", []byte("malloc 0 1\nmalloc 1 1\nmalloc 2 1\n"))
+	for most, want := range map[string]int{"2": 1, "3": 0} {
+		var stdout, stderr bytes.Buffer
+		args := []string{"-max-ops", most, "-rounds", "1", "-only", "two trees, heap", path}
+		if status := Run(t.Context(), args, &stdout, &stderr); status != want {
+			t.Errorf("with -max-ops %s: status %d, %s", most, status, stderr.String())
+		}
+		if want == 1 && !strings.Contains(stderr.String(), "line 3, operation 2: the trace is past the limit") {
+			t.Errorf("printed %q", stderr.String())
+		}
+	}
+}
+
 // checkPage: nothing is loaded from elsewhere, and the drawings are XML.
 func checkPage(t *testing.T, text string) {
 	t.Helper()
@@ -182,7 +197,7 @@ func TestRunStopsAtABadTrace(t *testing.T) {
 }
 
 func TestRunRefusesBadArguments(t *testing.T) {
-	for _, args := range [][]string{{}, {"-rounds", "0", "x"}, {"-rounds", "9223372036854775807", "x"}, {"-rounds", "1000001", "x"}, {"-max-live", "0", "x"}, {"-only", "abacus", "x"}, {"-nonsense"}} {
+	for _, args := range [][]string{{}, {"-rounds", "0", "x"}, {"-rounds", "9223372036854775807", "x"}, {"-rounds", "1000001", "x"}, {"-max-live", "0", "x"}, {"-max-ops", "0", "x"}, {"-only", "abacus", "x"}, {"-nonsense"}} {
 		var stdout, stderr bytes.Buffer
 		if status := Run(t.Context(), args, &stdout, &stderr); status != 2 || stdout.Len() > 0 ||
 			!strings.HasPrefix(stderr.String(), "gomem replay: ") || strings.Count(stderr.String(), "\n") != 1 {
