@@ -62,6 +62,7 @@ type Heap struct {
 	mu                  sync.Mutex
 	closed              bool
 	rest, rests         uint8 // periods until slack counts again, and of the next rest
+	asked               uint8 // times that the clock was to start and ran already
 	chunks              []*chunk
 	table               *table // of them by address
 	fits                tourney

@@ -3,6 +3,7 @@ package heap
 import (
 	"runtime"
 	"sync"
+	"time"
 
 	"github.com/gomem-go/gomem/backing"
 )
@@ -19,6 +20,8 @@ type mappings struct {
 
 	flushes int       // goroutines that are giving mappings back
 	flushed sync.Cond // one of them has
+
+	armed time.Time // when the clock was started last; under Heap.mu
 }
 
 // watch remembers a mapping that the garbage collector does not know. Under mu.

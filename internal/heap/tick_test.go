@@ -218,3 +218,24 @@ func TestClockKeepsNoHeap(t *testing.T) {
 		pass(2 * tickPeriod) // the clock finds nothing
 	})
 }
+
+// TestClockAfterABubble: a clock that was started in a bubble, which ended, runs again.
+func TestClockAfterABubble(t *testing.T) {
+	h := newHeap(1 << 16)
+	burst := func() {
+		var all [][]byte
+		for range 100 {
+			all = append(all, mustMalloc(t, h, 1<<20))
+		}
+		for _, b := range all {
+			mustFree(t, h, b)
+		}
+	}
+	synctest.Test(t, func(*testing.T) { burst() })
+	burst()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if armed := h.maps.armed; !h.ticking.Load() || time.Since(armed) > time.Hour {
+		t.Errorf("the clock runs since %v", armed)
+	}
+}
