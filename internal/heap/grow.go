@@ -88,8 +88,8 @@ func (h *Heap) grow(n, align int) error {
 	least := (n + chunkUnit - 1) &^ (chunkUnit - 1)
 	size := least
 	switch {
-	case align > pageSize:
-		least += align
+	case align > h.cfg.Source.PageSize():
+		least += pageSize // so that addChunk can align it
 		size = least
 	case h.cfg.Spans && least >= spanUnit:
 		size += spanUnit // so that addChunk can align it
@@ -226,10 +226,14 @@ func (h *Heap) freeIndex(own bool) int {
 }
 
 // addChunk makes mem, which was mapped for a block of n bytes, a chunk. The chunk
-// begins at a place where spans can begin, if that leaves enough. Under mu.
+// begins at a place where spans can begin, if that leaves enough, or else where each
+// aligned block can: a source may have smaller pages. Under mu.
 func (h *Heap) addChunk(mem []byte, n int) {
 	c := &chunk{raw: mem, mem: mem, idle: true}
-	if skip := int(-c.addr() & (spanUnit - 1)); h.cfg.Spans && len(mem) >= max(2*spanUnit, skip+n) {
+	spare := len(mem) - (n+chunkUnit-1)&^(chunkUnit-1)
+	if skip := int(-c.addr() & (spanUnit - 1)); h.cfg.Spans && len(mem) >= 2*spanUnit && skip <= spare {
+		c.mem = mem[skip:]
+	} else if skip := int(-c.addr() & (pageSize - 1)); skip <= spare {
 		c.mem = mem[skip:]
 	}
 	place := h.cfg.Placement

@@ -17,6 +17,29 @@ func pastWait(t *testing.T, size int) *Heap {
 	return h
 }
 
+// TestGuestAtTheLimit: where the heap cannot grow a guest takes what its busy host has
+// freed.
+func TestGuestAtTheLimit(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // one shard
+	const guest, host = 40, 64
+	h := newHeap(1 << 20)
+	h.cfg.MaxBytes = 1 << 20
+	var live [][]byte
+	for b := h.Malloc(host); b != nil; b = h.Malloc(host) {
+		live = append(live, b)
+	}
+	for i := 0; i < len(live); i += 2 {
+		mustFree(t, h, live[i])
+	}
+	for h.Malloc(guest) != nil {
+	}
+	mustVerify(t, h)
+	if h.Malloc(host) != nil {
+		t.Errorf("%d bytes are refused and %d are not: %+v", guest, host, h.Stats())
+	}
+	mustVerify(t, h)
+}
+
 // classAt is the class of the span that b lies in.
 func classAt(t *testing.T, h *Heap, b []byte) int {
 	sp := h.spanAt(addressOf(b))

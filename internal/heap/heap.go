@@ -235,6 +235,9 @@ func (h *Heap) mallocSlot(n, c int) ([]byte, error) {
 		}
 		if c >= small {
 			if b, err, ok := h.placeCut(n, c); ok {
+				if err != nil {
+					b, err = h.takeAny(n, c, err)
+				}
 				return b, h.unlock(err)
 			}
 		}
@@ -247,15 +250,25 @@ func (h *Heap) mallocSlot(n, c int) ([]byte, error) {
 		unpin(s)
 	}
 	b, err := h.placeBlock(n, 1)
-	if err != nil && h.set.Load() != nil {
-		// The search for room may have handed over spans with free slots.
-		s := h.pinLocked()
-		if s.refill(c) {
-			b, err = s.takeFor(n, c), nil
-		}
-		unpin(s)
+	if err != nil {
+		b, err = h.takeAny(n, c, err)
 	}
 	return b, h.unlock(err)
+}
+
+// takeAny takes a slot where there is no room for anything else, which err says. The
+// search for room may have handed over spans with free slots, and a guest gets those that
+// its host has. Under mu.
+func (h *Heap) takeAny(n, c int, err error) ([]byte, error) {
+	if h.set.Load() == nil {
+		return nil, err
+	}
+	s := h.pinLocked()
+	defer unpin(s)
+	if s.refill(c) || s.refillHost(c) {
+		return s.takeFor(n, c), nil
+	}
+	return nil, err
 }
 
 func (s *shard) takeFor(n, c int) []byte {

@@ -2,6 +2,7 @@ package heap
 
 import (
 	"errors"
+	"runtime"
 	"testing"
 
 	"github.com/gomem-go/gomem/backing"
@@ -42,5 +43,64 @@ func TestShortOfMemory(t *testing.T) {
 	}
 	if err := h.Verify(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestCutTakesWhatIsHandedOver: the search for room may hand over spans with free slots,
+// also where blocks of the class are cut.
+func TestCutTakesWhatIsHandedOver(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	const n = 8192
+	h := pastWait(t, 1<<20)
+	for h.spanAt(addressOf(mustMalloc(t, h, n))) == nil {
+	}
+	h.mu.Lock()
+	me, other := h.pinLocked(), newShard() // that of another P, quiet for long
+	unpin(me)
+	set := newShardSet(2)
+	set.byID[0], set.byID[1] = me, other
+	h.pause()
+	other.takeOver(me)
+	h.set.Store(set)
+	h.resume()
+	for c, _ := h.takeMapped(64, 1); c != nil; c, _ = h.takeMapped(64, 1) {
+	}
+	h.cfg.MaxBytes = h.mapped
+	me.cuts[class(n)-small] = cutWait
+	h.mu.Unlock()
+	if b, err := h.TryMalloc(n); b == nil {
+		_, again := h.TryMalloc(n)
+		t.Errorf("%v, and then %v", err, again)
+	}
+	mustVerify(t, h)
+}
+
+// finePages is a source whose pages are smaller than the system's.
+type finePages struct{ backing.Source }
+
+func (finePages) PageSize() int      { return 64 }
+func (finePages) Unmap([]byte) error { return nil }
+
+func (finePages) Map(size int) ([]byte, error) {
+	mem := make([]byte, size+2*pageSize)
+	skip := int(-addressOf(mem)&(pageSize-1)) + 64
+	return mem[skip : skip+size : skip+size], nil
+}
+
+// TestAlignedInFinePages: a source of small pages has room for a block at a multiple of a
+// large one, the first time.
+func TestAlignedInFinePages(t *testing.T) {
+	for name, place := range placements {
+		for _, spans := range []bool{false, true} {
+			h := new(Heap)
+			h.Init(Config{Size: 1000, Source: finePages{backing.Heap()}, Placement: place, Spans: spans})
+			for range 20 {
+				b, err := h.MallocAligned(100, pageSize)
+				if err != nil || addressOf(b)%pageSize != 0 {
+					t.Fatalf("%s, spans %v: %v at %#x, %+v", name, spans, err, addressOf(b), h.Stats())
+				}
+			}
+			mustVerify(t, h)
+		}
 	}
 }

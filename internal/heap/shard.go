@@ -171,6 +171,20 @@ func (s *shard) refillSpans(c int) bool {
 	}
 }
 
+// refillHost gives class c, for which refill finds nothing, a free slot of its host, be that
+// busy or not; false if there is none.
+func (s *shard) refillHost(c int) bool {
+	host := hostOf(c)
+	if host == c || !s.refillOwn(host) {
+		return false
+	}
+	if sp := s.own(c); sp != exhausted {
+		sp.where = isFull
+	}
+	s.cur[c] = s.cur[host]
+	return true
+}
+
 // own returns the current span of class c if it is one of that class, else exhausted.
 func (s *shard) own(c int) *span {
 	if sp := s.cur[c]; int(sp.class) == c {
