@@ -211,3 +211,45 @@ func TestSpareStripsKeepTheirSize(t *testing.T) {
 		t.Errorf("%d strips of %d sizes: spares do not serve again", len(size), stripSizes)
 	}
 }
+
+// TestTrimHearsLateAnnouncements: a span serves another shard anew while it is still on the
+// stack of the one that gave it back, because somebody came late to announce it. What is
+// freed in it is taken in at once nevertheless.
+func TestTrimHearsLateAnnouncements(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	h := pastWait(t, 1<<20)
+	h.mu.Lock()
+	unpin(h.pinLocked())
+	before := newShard() // of another P
+	set := newShardSet(2)
+	set.byID[0], set.byID[1] = h.set.Load().byID[0], before
+	h.set.Store(set)
+	h.publish(set)
+	h.mu.Unlock()
+
+	b := mustMalloc(t, h, 64)
+	sp := h.spanAt(addressOf(b))
+	mustFree(t, h, b)
+	h.mu.Lock()
+	h.reclaim()
+	h.mu.Unlock()
+	if sp.owner.Load() != nobody {
+		t.Fatal("the span was not given back")
+	}
+	before.announce(sp) // late
+
+	for b = mustMalloc(t, h, 64); h.spanAt(addressOf(b)) != sp; b = mustMalloc(t, h, 64) {
+		mustFree(t, h, b)
+	}
+	if end := before.free(sp, sp.base, uint32(addressOf(b)-uintptr(sp.base)), 64, false); end != freedRemote {
+		t.Fatalf("ended as %d", end)
+	}
+	sp.owner.Load().announce(sp)
+	if err := h.Trim(); err != nil {
+		t.Fatal(err)
+	}
+	if s := h.Stats(); s.Live != 0 || s.Chunks != 0 {
+		t.Errorf("nothing is live, but Trim left %+v", s)
+	}
+	mustVerify(t, h)
+}

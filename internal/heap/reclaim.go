@@ -60,11 +60,17 @@ func (h *Heap) reclaim() (more bool) {
 	unpin(h.pinLocked())
 	me := h.set.Load().byID[pinIndex()%len(h.set.Load().byID)]
 	h.pause()
+	for range 2 { // a shard may hear of a span that is another's by now, and pass that on
+		for _, s := range h.set.Load().byID {
+			if s != noShard {
+				s.drain()
+			}
+		}
+	}
 	for _, s := range h.set.Load().byID {
 		if s == noShard {
 			continue
 		}
-		s.drain()
 		h.dropSpans(s.takeIdle())
 		if me != noShard && s != me && s.malloced == s.seen {
 			me.takeOver(s)
