@@ -9,6 +9,24 @@ import (
 	"unsafe"
 )
 
+// givenBack frees b and has its span, which holds nothing else, given back. It returns the
+// span and who owned it.
+func givenBack(t *testing.T, h *Heap, b []byte) (sp *span, owner *shard) {
+	t.Helper()
+	if sp = h.spanAt(addressOf(b)); sp == nil {
+		t.Fatal("neither in a slot nor in a strip")
+	}
+	owner = sp.owner.Load()
+	mustFree(t, h, b)
+	h.mu.Lock()
+	h.reclaim()
+	h.mu.Unlock()
+	if sp.owner.Load() != nobody {
+		t.Fatal("the span was not given back")
+	}
+	return sp, owner
+}
+
 // TestResetHearsLateAnnouncements: who queued a slot may come to announce its
 // span when the owner has taken the slot in and given the span back. If everything
 // is given back then, the span is heard of again when it serves anew.
@@ -18,19 +36,7 @@ func TestResetHearsLateAnnouncements(t *testing.T) {
 		for range 1024 { // slots of 64 bytes, too
 			mustFree(t, h, mustMalloc(t, h, 64))
 		}
-		b := mustMalloc(t, h, n)
-		sp := h.spanAt(addressOf(b))
-		if sp == nil {
-			t.Fatal("neither in a slot nor in a strip")
-		}
-		owner := sp.owner.Load()
-		mustFree(t, h, b)
-		h.mu.Lock()
-		h.reclaim()
-		h.mu.Unlock()
-		if sp.owner.Load() != nobody {
-			t.Fatal("the span was not given back")
-		}
+		sp, owner := givenBack(t, h, mustMalloc(t, h, n))
 		owner.announce(sp)
 		mustVerify(t, h)
 		if err := h.Reset(); err != nil {
@@ -227,18 +233,11 @@ func TestTrimHearsLateAnnouncements(t *testing.T) {
 	h.publish(set)
 	h.mu.Unlock()
 
-	b := mustMalloc(t, h, 64)
-	sp := h.spanAt(addressOf(b))
-	mustFree(t, h, b)
-	h.mu.Lock()
-	h.reclaim()
-	h.mu.Unlock()
-	if sp.owner.Load() != nobody {
-		t.Fatal("the span was not given back")
-	}
+	sp, _ := givenBack(t, h, mustMalloc(t, h, 64))
 	before.announce(sp) // late
 
-	for b = mustMalloc(t, h, 64); h.spanAt(addressOf(b)) != sp; b = mustMalloc(t, h, 64) {
+	b := mustMalloc(t, h, 64)
+	for ; h.spanAt(addressOf(b)) != sp; b = mustMalloc(t, h, 64) {
 		mustFree(t, h, b)
 	}
 	if end := before.free(sp, sp.base, uint32(addressOf(b)-uintptr(sp.base)), 64, false); end != freedRemote {
