@@ -30,7 +30,11 @@ func openPage(path string) (*pageFile, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		if target, err := os.Readlink(path); err == nil {
 			if !filepath.IsAbs(target) {
-				target = filepath.Join(filepath.Dir(path), target)
+				dir, err := filepath.EvalSymlinks(filepath.Dir(path))
+				if err != nil {
+					return nil, err
+				}
+				target = filepath.Join(dir, target)
 			}
 			return openPage(target)
 		}
@@ -98,6 +102,9 @@ func createBeside(path string) (*os.File, error) {
 func about(path string, err error) error {
 	if system, ok := errors.AsType[*fs.PathError](err); ok {
 		system.Path = path
+	}
+	if system, ok := errors.AsType[*os.LinkError](err); ok {
+		return &fs.PathError{Op: system.Op, Path: path, Err: system.Err}
 	}
 	return err
 }

@@ -80,16 +80,20 @@ func TestPageIntoAPipe(t *testing.T) {
 // A link to what is not there yet leads to the page.
 func TestPageBehindALinkToNothing(t *testing.T) {
 	dir := t.TempDir()
-	link, path := filepath.Join(dir, "link.html"), filepath.Join(dir, "page.html")
-	if err := os.Symlink("page.html", link); err != nil {
+	if err := os.MkdirAll(filepath.Join(dir, "other", "deep"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	const to = "../page.html"
+	link, path := filepath.Join(dir, "deep", "link.html"), filepath.Join(dir, "other", "page.html")
+	if err := errors.Join(os.Symlink("other/deep", filepath.Join(dir, "deep")), os.Symlink(to, link)); err != nil {
 		t.Skip(err)
 	}
 	writeText(t, link, "new")
 	if b, err := os.ReadFile(path); err != nil || string(b) != "new" {
 		t.Errorf("the page holds %q, %v", b, err)
 	}
-	if to, err := os.Readlink(link); err != nil || to != "page.html" {
-		t.Errorf("the link leads to %q, %v", to, err)
+	if now, err := os.Readlink(link); err != nil || now != to {
+		t.Errorf("the link leads to %q, %v", now, err)
 	}
 }
 
@@ -135,6 +139,13 @@ func TestPageErrorsNameIt(t *testing.T) {
 		return &os.PathError{Op: "write", Path: path + "-123", Err: syscall.ENOSPC}
 	})
 	if want := "write " + path + ": "; err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("%v, want %s...", err, want)
+	}
+	if err := os.Mkdir(path, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	err = page.write(func(io.Writer) error { return nil })
+	if want := "rename " + path + ": "; err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("%v, want %s...", err, want)
 	}
 }

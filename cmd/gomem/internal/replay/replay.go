@@ -171,7 +171,7 @@ func run(ctx context.Context, o options, stdout, stderr io.Writer) error {
 
 // readTrace reads a file until ctx is done.
 func readTrace(ctx context.Context, path string, limits trace.Limits) (*trace.Trace, error) {
-	f, err := os.Open(path)
+	f, err := open(ctx, path)
 	if err != nil {
 		return nil, err
 	}
@@ -186,6 +186,25 @@ func readTrace(ctx context.Context, path string, limits trace.Limits) (*trace.Tr
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return t, nil
+}
+
+// open opens a file until ctx is done: who opens a named pipe waits for a writer.
+func open(ctx context.Context, path string) (*os.File, error) {
+	type opened struct {
+		f   *os.File
+		err error
+	}
+	done := make(chan opened, 1)
+	go func() {
+		f, err := os.Open(path)
+		done <- opened{f, err}
+	}()
+	select {
+	case o := <-done:
+		return o.f, o.err
+	case <-ctx.Done():
+		return nil, fmt.Errorf("%s: %w", path, context.Cause(ctx)) // and so does the program
+	}
 }
 
 // reader is r until ctx is done.
