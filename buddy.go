@@ -38,8 +38,8 @@ var (
 //	at, err := b.Alloc(granules)                            // bytes [at<<MinPowerOf2, …)
 //
 // It manages offsets only: the memory they index is the caller's, and a Buddy
-// takes a few KiB, plus 12 KiB for each MiB of offsets that has ever been in
-// use. The placement is offset.Buddy.
+// takes a few KiB, plus 12 KiB for each MiB of offsets in which a block, live or
+// free, has ever begun. The placement is offset.Buddy.
 //
 // Any goroutine may call any method. The zero value is a Buddy in which everything
 // is free.
@@ -88,7 +88,7 @@ func (b *Buddy) Alloc(size int) (offset int, err error) {
 //
 // On error nothing changes. It is [InValidParameterErr] for an offset outside
 // the range, and [NotFoundErr] if no live block starts at offset, because it
-// is free already or inside a block. O(log BuddySize), never allocates.
+// is free already or inside a block. O(log BuddySize); makes a page of 12 KiB at most.
 func (b *Buddy) Free(offset int) error {
 	if offset < 0 || offset >= buddyGranules {
 		return InValidParameterErr

@@ -11,8 +11,8 @@ import "slices"
 // byte that is not live (ErrDoubleFree, and a free or unused run is named), a
 // range that leaves [0, Size()) or runs from an allocation into a live byte of
 // the next (ErrNotOwned), and a size below 1 (ErrInvalidSize). Whole:
-// O(log Size()), never allocates. In part: O(log Size() + live runs of that
-// allocation), and a record is made.
+// O(log Size()); makes a page of the table at most. In part: O(log Size() + live runs
+// of that allocation), and a record is made.
 func (b *Buddy) Free(start, size int) error {
 	if unit := b.live(start); unit != nil && unit.length() == size {
 		b.drop(start, unit)
@@ -22,8 +22,8 @@ func (b *Buddy) Free(start, size int) error {
 }
 
 // FreeAt gives back the whole live block that starts at start. It returns false
-// and changes nothing if there is none or a part of it was freed. O(log Size()),
-// never allocates.
+// and changes nothing if there is none or a part of it was freed. O(log Size()); makes
+// a page of the table at most.
 func (b *Buddy) FreeAt(start int) bool {
 	unit := b.live(start)
 	if unit == nil {

@@ -161,6 +161,23 @@ func TestTLSFReserve(t *testing.T) {
 	}); n != 0 {
 		t.Errorf("%d blocks took %v allocations behind Reserve(%d)", blocks, n, 2*blocks)
 	}
+	// What is cut off and joined at once is no block more.
+	three := fresh(4)
+	for _, a := range three {
+		for range 3 {
+			a.Allocate(64)
+		}
+	}
+	if n := allocs(three, func(a *offset.TLSF) { a.Resize(2*64, 64, 2*64) }); n != 0 {
+		t.Errorf("a Resize took %v allocations behind Reserve(4)", n)
+	}
+	for _, a := range three {
+		a.Allocate(a.Fits())
+		a.Free(2*64, 2*64)
+	}
+	if n := allocs(three, func(a *offset.TLSF) { a.Free(4*64, 64) }); n != 0 {
+		t.Errorf("a Free of a block's head took %v allocations behind Reserve(4)", n)
+	}
 	for reserve, more := range map[int]float64{-1: 0, math.MinInt: 0, 1000: 1, math.MaxInt: 1} {
 		if n := allocs(fresh(0), func(a *offset.TLSF) { a.Reserve(reserve) }); n != more {
 			t.Errorf("Reserve(%d) behind Reserve(0) took %v allocations, want %v", reserve, n, more)

@@ -166,7 +166,8 @@ func (t *TLSF) Reserve(blocks int) {
 		t.growTags(t.total - 1)
 	}
 	blocks = int(min(uint(max(blocks, 0)), t.total))
-	if blocks += int(t.classes); cap(t.nodes) < blocks {
+	// One more, for what a Resize or a Free cuts off and joins at once.
+	if blocks += int(t.classes) + 1; cap(t.nodes) < blocks {
 		t.nodes = append(make([]tlsfNode, 0, blocks), t.nodes...)
 	}
 }
