@@ -19,7 +19,8 @@ import (
 //
 //   - a mapping in live lies in a block that its segment's placement holds, or is
 //     one of the inner source by itself (no segment)
-//   - at most one segment holds no mapping, and none if the pool keeps none
+//   - at most one segment holds no mapping, and none if the pool keeps none, but for those
+//     that the inner source did not take back
 //   - the bytes of a segment behind used are as the inner source mapped them: zero
 //
 // The accounting equation of each segment: free bytes + the blocks of its

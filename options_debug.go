@@ -60,7 +60,7 @@ type LeakError = guard.LeakError
 //     freed, exactly to the byte, and by Verify.
 //   - Freed memory is filled with 0xDB and kept from reuse, in quarantine, until
 //     more than Quarantine bytes are there, or nothing was freed for half a
-//     second, or Trim is called. Then it is checked that nobody wrote to it. A
+//     second, or Trim is called, or its guard pages are needed. Then it is checked that nobody wrote to it. A
 //     second free of memory in quarantine is always refused: it cannot have been
 //     handed out again.
 //   - GuardPages puts each block at the end of a mapping of its own, so that

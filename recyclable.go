@@ -62,7 +62,7 @@ func NewRecyclableMemory(a *ScalableMemoryAllocator) RecyclableMemory {
 }
 
 // SetRecycling chooses, overriding the build tag disable_rm, whether memory
-// comes from the allocator and goes back to it. Call it before the first NextN.
+// comes from the allocator and goes back to it. Call it while the memory is empty.
 func (r *RecyclableMemory) SetRecycling(on bool) {
 	if r.manner = recycleOff; on {
 		r.manner = recycleOn

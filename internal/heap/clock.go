@@ -23,12 +23,20 @@ func (h *Heap) arm() {
 		h.maps.armed = time.Now().Round(0)
 	}
 	h.low = h.nempty
-	self := weak.Make(h)
+	h.clock++
+	self, clock := weak.Make(h), h.clock
 	time.AfterFunc(tickPeriod, func() {
-		if h := self.Value(); h != nil {
+		if h := self.Value(); h != nil && h.isClock(clock) {
 			h.tick()
 		}
 	})
+}
+
+// isClock says whether clock is the one that was started last.
+func (h *Heap) isClock(clock uint8) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return clock == h.clock
 }
 
 // overdue says, one time in 64, whether the tick that is on its way should have come long

@@ -41,13 +41,14 @@ type debugger struct {
 	limit, depth int
 	quiet        bool
 
-	blocks   map[uintptr][]*watched // by each page that the block's memory touches
-	all      map[*watched]struct{}
-	queue    []quarantined // in the order they were freed
-	held     int           // bytes in queue
-	period   int           // ticks so far
-	borrowed *watched      // ends with the next allocation
-	reports  []error       // for after the unlock
+	blocks     map[uintptr][]*watched // by each page that the block's memory touches
+	all        map[*watched]struct{}
+	queue      []quarantined // in the order they were freed
+	held       int           // bytes in queue
+	pagedQueue int           // ranges in queue of blocks with mappings of their own
+	period     int           // ticks so far
+	borrowed   *watched      // ends with the next allocation
+	reports    []error       // for after the unlock
 
 	pages backing.Source // of blocks with guard pages, nil if there are none
 	paged *atomic.Int64  // counts them, with those of other heaps
@@ -86,7 +87,7 @@ func newDebugger(h *Heap, cfg *Debug) *debugger {
 
 func (d *debugger) forget() {
 	d.blocks, d.all = nil, nil
-	d.queue, d.held, d.borrowed = nil, 0, nil
+	d.queue, d.held, d.pagedQueue, d.borrowed = nil, 0, 0, nil
 }
 
 // drop gives back the mappings of a heap that is garbage, but for those with
@@ -201,7 +202,7 @@ func (h *Heap) watchPages(n, align int, where guard.Stack) *watched {
 	if size > h.room() {
 		return nil
 	}
-	if d.paged.Load() >= mostPaged {
+	if d.paged.Load() >= mostPaged && d.pagedQueue > 0 {
 		h.evict(math.MaxInt, d.held/2)
 	}
 	if d.paged.Add(1) > mostPaged {

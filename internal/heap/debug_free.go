@@ -49,6 +49,9 @@ func (h *Heap) freeWatched(w *watched, b []byte, where guard.Stack) error {
 	d.queue = append(d.queue, quarantined{w, from, to, d.period})
 	d.held += to - from
 	w.queued++
+	if w.chunk == nil {
+		d.pagedQueue++
+	}
 	h.arm()
 	return nil
 }
@@ -69,6 +72,9 @@ func (h *Heap) evict(before, keep int) {
 		d.held -= q.to - q.from
 		w := q.w
 		w.queued--
+		if w.chunk == nil {
+			d.pagedQueue--
+		}
 		if !w.walled {
 			d.report(w.Check(q.from, q.to))
 		}

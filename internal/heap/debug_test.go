@@ -260,7 +260,12 @@ func TestDebugPagesAreBounded(t *testing.T) {
 	malloc(2)
 	mustFree(t, h, first) // into quarantine, from where the next block takes its mapping
 	malloc(2)
-	malloc(3)
+	mustFree(t, h, malloc(3)) // has no mapping to give
+	held := h.debug.held
+	malloc(4)
+	if h.debug.held != held {
+		t.Errorf("the quarantine went from %d bytes to %d for nothing", held, h.debug.held)
+	}
 	mustVerify(t, h)
 	if err := h.Close(); err != nil {
 		t.Error(err)

@@ -89,7 +89,7 @@ func (h *Heap) grow(n, align int) error {
 	size := least
 	switch {
 	case align > h.cfg.Source.PageSize():
-		least += pageSize // so that addChunk can align it
+		least += align // so that addChunk can align it
 		size = least
 	case h.cfg.Spans && least >= spanUnit:
 		size += spanUnit // so that addChunk can align it
@@ -130,7 +130,7 @@ func (h *Heap) grow(n, align int) error {
 		h.mu.Lock()
 		return errors.Join(ErrClosed, err)
 	}
-	h.addChunk(mem, n)
+	h.addChunk(mem, n, align)
 	return nil
 }
 
@@ -225,15 +225,15 @@ func (h *Heap) freeIndex(own bool) int {
 	return len(h.chunks)
 }
 
-// addChunk makes mem, which was mapped for a block of n bytes, a chunk. The chunk
-// begins at a place where spans can begin, if that leaves enough, or else where each
-// aligned block can: a source may have smaller pages. Under mu.
-func (h *Heap) addChunk(mem []byte, n int) {
+// addChunk makes mem, which was mapped for a block of n bytes at a multiple of align, a
+// chunk. That begins at a place where spans can begin, if this leaves enough, or else where
+// the block can: the pages of a source may be smaller. Under mu.
+func (h *Heap) addChunk(mem []byte, n, align int) {
 	c := &chunk{raw: mem, mem: mem, idle: true}
 	spare := len(mem) - (n+chunkUnit-1)&^(chunkUnit-1)
 	if skip := int(-c.addr() & (spanUnit - 1)); h.cfg.Spans && len(mem) >= 2*spanUnit && skip <= spare {
 		c.mem = mem[skip:]
-	} else if skip := int(-c.addr() & (pageSize - 1)); skip <= spare {
+	} else if skip := int(-c.addr() & uintptr(align-1)); skip <= spare {
 		c.mem = mem[skip:]
 	}
 	place := h.cfg.Placement

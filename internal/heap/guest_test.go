@@ -20,22 +20,39 @@ func pastWait(t *testing.T, size int) *Heap {
 // TestGuestAtTheLimit: where the heap cannot grow a guest takes what its busy host has
 // freed.
 func TestGuestAtTheLimit(t *testing.T) {
+	needPins(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // one shard
 	const guest, host = 40, 64
-	h := newHeap(1 << 20)
+	h := pastWait(t, 1<<20)
 	h.cfg.MaxBytes = 1 << 20
 	var live [][]byte
+	for len(live) == 0 || classAt(t, h, live[len(live)-1]) != class(guest) {
+		live = append(live, mustMalloc(t, h, guest), mustMalloc(t, h, host), mustMalloc(t, h, guest))
+	}
 	for b := h.Malloc(host); b != nil; b = h.Malloc(host) {
 		live = append(live, b)
 	}
-	for i := 0; i < len(live); i += 2 {
+	for i := len(live) / 2; i < len(live); i += 2 {
 		mustFree(t, h, live[i])
+		live[i] = nil
 	}
-	for h.Malloc(guest) != nil {
+	for b := h.Malloc(guest); b != nil; b = h.Malloc(guest) {
+		live = append(live, b)
 	}
 	mustVerify(t, h)
 	if h.Malloc(host) != nil {
 		t.Errorf("%d bytes are refused and %d are not: %+v", guest, host, h.Stats())
+	}
+	for _, b := range live {
+		if b != nil {
+			mustFree(t, h, b)
+		}
+	}
+	if err := h.Trim(); err != nil {
+		t.Fatal(err)
+	}
+	if s := h.Stats(); s.Live != 0 || s.Chunks != 0 {
+		t.Errorf("Trim leaves %+v", s)
 	}
 	mustVerify(t, h)
 }

@@ -51,7 +51,7 @@ type Heap struct {
 	damaged atomic.Uint64 // damage that guards found
 
 	sampled   atomic.Uint64 // blocks that went to a slot with guard pages
-	unguarded atomic.Uint64 // times that the system refused a mapping for it
+	unguarded atomic.Uint64 // times that there was no mapping for it
 
 	debug   *debugger // nil but in debug mode
 	sampler *sampler  // nil but with a sampled guard
@@ -62,7 +62,7 @@ type Heap struct {
 	mu                  sync.Mutex
 	closed              bool
 	rest, rests         uint8 // periods until slack counts again, and of the next rest
-	asked               uint8 // times that the clock was to start and ran already
+	asked, clock        uint8 // times that the clock was to start and ran already, and that it started
 	chunks              []*chunk
 	table               *table // of them by address
 	fits                tourney

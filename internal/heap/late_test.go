@@ -222,6 +222,7 @@ func TestSpareStripsKeepTheirSize(t *testing.T) {
 // stack of the one that gave it back, because somebody came late to announce it. What is
 // freed in it is taken in at once nevertheless.
 func TestTrimHearsLateAnnouncements(t *testing.T) {
+	needPins(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	h := pastWait(t, 1<<20)
 	h.mu.Lock()

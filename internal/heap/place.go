@@ -217,8 +217,8 @@ func (h *Heap) takeMapped(n, align int) (*chunk, int) {
 			return h.chunks[i], off
 		}
 	}
-	// Where there is so much, the placement can always align.
-	if i := h.fits.first(n + align); i >= 0 && align > 1 {
+	// Where there is so much, the placement can always align, unless the chunk is not aligned.
+	for i := h.fits.first(n + align); i >= 0 && align > 1; i = h.fits.after(i, n+align) {
 		if off := h.takeFrom(h.chunks[i], n, align); off >= 0 {
 			return h.chunks[i], off
 		}

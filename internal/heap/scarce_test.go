@@ -49,6 +49,7 @@ func TestShortOfMemory(t *testing.T) {
 // TestCutTakesWhatIsHandedOver: the search for room may hand over spans with free slots,
 // also where blocks of the class are cut.
 func TestCutTakesWhatIsHandedOver(t *testing.T) {
+	needPins(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	const n = 8192
 	h := pastWait(t, 1<<20)
@@ -88,19 +89,67 @@ func (finePages) Map(size int) ([]byte, error) {
 }
 
 // TestAlignedInFinePages: a source of small pages has room for a block at a multiple of a
-// large one, the first time.
+// large one, the first time, also behind chunks that are not aligned.
 func TestAlignedInFinePages(t *testing.T) {
 	for name, place := range placements {
 		for _, spans := range []bool{false, true} {
 			h := new(Heap)
 			h.Init(Config{Size: 1000, Source: finePages{backing.Heap()}, Placement: place, Spans: spans})
+			var large [][]byte
+			for range 12 {
+				large = append(large, mustMalloc(t, h, 1<<20))
+			}
+			for _, b := range large {
+				mustFree(t, h, b)
+			}
+			chunks := h.Stats().Chunks
 			for range 20 {
 				b, err := h.MallocAligned(100, pageSize)
 				if err != nil || addressOf(b)%pageSize != 0 {
 					t.Fatalf("%s, spans %v: %v at %#x, %+v", name, spans, err, addressOf(b), h.Stats())
 				}
 			}
+			if more := h.Stats().Chunks - chunks; more > 1 {
+				t.Errorf("%s, spans %v: %d chunks for 20 blocks", name, spans, more)
+			}
 			mustVerify(t, h)
 		}
+	}
+}
+
+// TestFinePagesAreUsed: where nobody asks for more alignment, none of a chunk is lost.
+func TestFinePagesAreUsed(t *testing.T) {
+	const size, n = 4096, 64
+	h := new(Heap)
+	h.Init(Config{Size: size, MaxBytes: size, Source: finePages{backing.Heap()}, Placement: placements["tlsf"], Spans: true})
+	blocks := 0
+	for ; h.Malloc(n) != nil; blocks++ {
+	}
+	if blocks != size/n {
+		t.Errorf("%d blocks of %d bytes in a chunk of %d", blocks, n, size)
+	}
+}
+
+// shifted is a source whose mappings begin a page behind where spans can.
+type shifted struct{ backing.Source }
+
+func (shifted) Unmap([]byte) error { return nil }
+
+func (shifted) Map(size int) ([]byte, error) {
+	mem := make([]byte, size+2*spanUnit)
+	skip := int(-addressOf(mem)&(spanUnit-1)) + pageSize
+	return mem[skip : skip+size : skip+size], nil
+}
+
+// TestRoomForASpan: a chunk that is mapped for a span has room for it wherever it begins.
+func TestRoomForASpan(t *testing.T) {
+	for _, bytes := range []int{spanUnit, 2 * spanUnit, maxGrown} {
+		h := new(Heap)
+		h.Init(Config{Size: 1000, Source: shifted{backing.Heap()}, Placement: placements["tlsf"], Spans: true})
+		h.mu.Lock()
+		if _, _, err := h.take(bytes, spanUnit); err != nil || h.nchunks != 1 {
+			t.Errorf("%d bytes: %v, in %d chunks", bytes, err, h.nchunks)
+		}
+		h.mu.Unlock()
 	}
 }

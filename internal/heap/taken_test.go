@@ -253,7 +253,7 @@ func TestAlignedRoomIsFound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if h.addChunk(mem, size); i == chunks {
+		if h.addChunk(mem, size, 1); i == chunks {
 			break
 		}
 		// Room from the first granule to the last one.

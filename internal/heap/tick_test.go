@@ -239,3 +239,34 @@ func TestClockAfterABubble(t *testing.T) {
 		t.Errorf("the clock runs since %v", armed)
 	}
 }
+
+// TestOneClock: a clock that was taken for lost, as after a step of the wall clock, does
+// not run beside the next one.
+func TestOneClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHeap(1 << 16)
+		busy := func(periods int) {
+			for range 200 * periods {
+				mustFree(t, h, mustMalloc(t, h, 1<<20))
+				time.Sleep(tickPeriod / 200)
+			}
+		}
+		for range 3 {
+			busy(1)
+			h.mu.Lock()
+			h.maps.armed = h.maps.armed.Add(-time.Hour)
+			h.mu.Unlock()
+		}
+		periods := func() uint {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			return h.period
+		}
+		busy(1)
+		before := periods()
+		busy(10)
+		if n := periods() - before; n < 9 || n > 11 {
+			t.Errorf("%d periods, want 10", n)
+		}
+	})
+}
