@@ -3,6 +3,7 @@ package heap
 import (
 	"runtime"
 	"testing"
+	"unsafe"
 )
 
 // TestFirstSpansAreHalf: a class of which there is little takes half a span, and
@@ -157,4 +158,29 @@ func TestSpansOfManyAreDouble(t *testing.T) {
 			t.Errorf("%d bytes: no whole span at the end of the room", n)
 		}
 	}
+}
+
+// TestRecordsBesideTheirSpan: the first records and what the fast paths read of a span
+// have different last bits.
+func TestRecordsBesideTheirSpan(t *testing.T) {
+	const hot = unsafe.Offsetof(span{}.chunk)
+	if hot > hotBytes {
+		t.Errorf("the fast paths read %d bytes of a span", hot)
+	}
+	var keep []*span // so that each lies elsewhere
+	for c := range classes {
+		for range 50 {
+			sp := newSpan(c, spanBytes[c])
+			keep = append(keep, sp)
+			if slots := spanBytes[c] / int(slotSize[c]); len(sp.recs) != slots || cap(sp.recs) != slots {
+				t.Fatalf("class %d: %d records with room for %d, want %d", c, len(sp.recs), cap(sp.recs), slots)
+			}
+			for i := range min(len(sp.recs), firstBytes/4) {
+				if at := uintptr(unsafe.Pointer(&sp.recs[i])) - uintptr(unsafe.Pointer(sp)); at%4096 < hot {
+					t.Fatalf("class %d: record %d lies %d bytes behind the span", c, i, at)
+				}
+			}
+		}
+	}
+	runtime.KeepAlive(keep)
 }

@@ -179,6 +179,7 @@ var heapFaults = []fault{
 	{name: "chunk of fine pages not aligned", file: "grow.go", from: "uintptr(align-1)); skip <= spare {", to: "uintptr(align-1)); skip < 0 {"},
 	{name: "clock that a bubble took along never replaced", file: "clock.go", from: "return h.asked%64 == 0 &&", to: "return false &&"},
 	{name: "chunk for a span has no room to align it", file: "grow.go", from: "least += align // so", to: "least += pageSize // so"},
+	{name: "records lie where their span does", file: "span.go", from: "\tif collide(sp, recs) {\n\t\trecs = make", to: "\tif slots < 0 {\n\t\trecs = make"},
 	{name: "two clocks run", file: "clock.go", from: "return clock == h.clock", to: "return true"},
 	{name: "guard pages without bound", file: "debug.go", from: "d.paged.Add(1) > mostPaged", to: "d.paged.Add(1) < 0"},
 	{name: "quarantine keeps its guard pages at the bound", file: "debug.go", from: "\t\th.evict(math.MaxInt, d.held/2)\n", to: ""},
