@@ -2,6 +2,7 @@
 package readme
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"log"
@@ -131,6 +132,17 @@ func Example_readBinary() {
 	n, err := r.ReadBinary(tag) // was r.Read(tag)
 	fmt.Println(n, string(tag), err)
 	// Output: 11 a whole tag <nil>
+}
+
+func Example_peek() {
+	r := gomem.NewBufReader(strings.NewReader("RTSP and a body that takes the room of what came before"))
+	defer r.Recycle()
+
+	view, err := r.Peek(4)
+	magic := bytes.Clone(view) // was the result of r.Peek(4)
+	r.Discard(9)
+	fmt.Println(string(bytes.ToLower(magic)), err)
+	// Output: rtsp <nil>
 }
 
 // TestReadme: each block of Go in the README stands in this file, line by line.
