@@ -42,12 +42,20 @@ TEXT ·malloc(SB), NOSPLIT|NOFRAME, $0-0
 	MOVQ    span_recs(SI), R8
 	MOVL    (R8)(DI*4), R9
 	MOVL    R9, span_head(SI)
-	MOVL    BX, R9
-	XORL    $const_stateLive, R9
-	MOVL    R9, (R8)(DI*4)
+	MOVL    BX, R10
+	XORL    $const_stateLive, R10
+	MOVL    R10, (R8)(DI*4)
 	INCL    span_used(SI)
-	IMULL   span_size(SI), DI
+	MOVL    span_size(SI), R10
 	MOVQ    span_base(SI), AX
+
+	// The memory of the slot that is next, if there is one, is asked for ahead.
+	CMPL    R9, $const_noSlot
+	CMOVLEQ DI, R9
+	IMULL   R10, R9
+	PREFETCHT0 (AX)(R9*1)
+
+	IMULL   R10, DI
 	ADDQ    DI, AX
 
 	ADDQ    BX, shard_malloced(CX)

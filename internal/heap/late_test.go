@@ -253,3 +253,29 @@ func TestTrimHearsLateAnnouncements(t *testing.T) {
 	}
 	mustVerify(t, h)
 }
+
+// TestSpanLines: what each free reads of a span fills one cache line, what its owner
+// writes lies on others, and what other Ps write on another one again.
+func TestSpanLines(t *testing.T) {
+	const line = 64
+	if unsafe.Sizeof(uintptr(0)) < 8 {
+		t.Skip("laid out for 64 bits")
+	}
+	sp := newSpan(0, spanBytes[0])
+	if at := uintptr(unsafe.Pointer(sp)) % line; at != 0 {
+		t.Errorf("a span begins %d bytes into a line", at)
+	}
+	if at := unsafe.Offsetof(sp.class); at >= line {
+		t.Errorf("what is read ends behind %d bytes", at)
+	}
+	if at := unsafe.Offsetof(sp.head); at != line {
+		t.Errorf("what the owner writes begins at %d", at)
+	}
+	if own, others := unsafe.Offsetof(sp.parts)/line, unsafe.Offsetof(sp.notified)/line; own >= others || unsafe.Sizeof(*sp) > 4*line {
+		t.Errorf("the owner's last line is %d, that of others %d, of %d bytes", own, others, unsafe.Sizeof(*sp))
+	}
+	var s shard
+	if counters, p := unsafe.Offsetof(s.raced), unsafe.Offsetof(s.p); p < counters+line {
+		t.Errorf("the counters end at %d, what others read begins at %d", counters, p)
+	}
+}

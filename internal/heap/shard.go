@@ -22,7 +22,10 @@ type shard struct {
 
 	// p is the P, by which a section knows that a hint at the shard, or a span of it, is
 	// its own; nil as long as sections are to find no shard. front is the same for the
-	// sections of Malloc. home is always the P; nil before settle. Changed under mu.
+	// sections of Malloc. home is always the P; nil before settle. Changed under mu. Each
+	// free looks at the p of the span's owner, so it is not on the line of the counters,
+	// which change all the time.
+	_              [64]byte
 	p, front, home unsafe.Pointer
 
 	// The current spans by class, that of the host for a guest that has none of its own.

@@ -55,32 +55,36 @@ const (
 //
 //	used + slots on the free list + (slots - carved) == slots
 type span struct {
-	base   unsafe.Pointer // first byte; the chunk keeps it alive
-	recs   []uint32       // one per slot
-	owner  atomic.Pointer[shard]
-	head   uint32 // first free slot, or noSlot
-	used   uint32 // slots not on the free list and carved: live, queued or in parts
-	size   uint32 // bytes per slot
-	magic  uint32 // ceil(2^magicShift/size): i = offset*magic>>magicShift for offset < maxSpan
-	limit  uint32 // bytes of all slots
-	carved uint32 // slots below this have been on the free list at least once
-	where  uint8
-	class  uint8
+	// What every free reads, and hardly anybody writes, fills one cache line: frees by
+	// other Ps do not wait for the owner's, and its frees not for theirs.
+	base  unsafe.Pointer // first byte; the chunk keeps it alive
+	recs  []uint32       // one per slot
+	owner atomic.Pointer[shard]
+	size  uint32 // bytes per slot
+	magic uint32 // ceil(2^magicShift/size): i = offset*magic>>magicShift for offset < maxSpan
+	limit uint32 // bytes of all slots
+	end   uint32 // granules of the span
+	class uint8
+	_     [7]byte
 
+	// The owner's.
+	head       uint32 // first free slot, or noSlot
+	used       uint32 // slots not on the free list and carved: live, queued or in parts
+	carved     uint32 // slots below this have been on the free list at least once
+	where      uint8
+	stock      uint32 // free slots when the span became the current one, or was carved last
+	last, most uint32 // of a strip, see there
 	chunk      *chunk
 	off        int // of base in the chunk
 	next, prev *span
 
-	stock uint32 // free slots when the span became the current one, or was carved last
-
-	end        uint32   // granules of the span
-	last, most uint32   // of a strip, see there
-	begins     []uint64 // the same
+	begins []uint64 // of a strip, see there
 
 	parts atomic.Pointer[parts] // nil until a part of a block was freed
 
-	// Written by others than the owner; on a line of its own.
-	_        [64]byte
+	// Written by others than the owner; on a line of its own. Up to here, where the Go
+	// heap aligns a span to 256 bytes, that leaves room for them.
+	_        [56]byte
 	notified uint32 // 1 while the span is on its owner's remote stack
 	remote   *span  // next on that stack
 	bits     []uint32
