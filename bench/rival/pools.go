@@ -30,22 +30,22 @@ type syncPoolReplayer struct {
 	blocks []*[]byte
 }
 
-func newSyncPool(blocks int) Replayer { return &syncPoolReplayer{blocks: make([]*[]byte, blocks)} }
+func newSyncPool(blocks int) Replayer { return &syncPoolReplayer{blocks: places[*[]byte](blocks)} }
 
 func (r *syncPoolReplayer) Name() string { return "syncpool" }
 func (r *syncPoolReplayer) Close()       { clear(r.blocks) }
 
 func (r *syncPoolReplayer) Round(t *trace.Trace) {
-	pools, blocks, next := &r.pools, r.blocks, 0
-	for _, op := range t.Ops {
-		if op&trace.FreeBit != 0 {
-			pools.put(blocks[op&^trace.FreeBit])
+	pools, blocks := &r.pools, tableOf(r.blocks)
+	for w := over(t); w.more(); {
+		op := w.next()
+		if isFree(op) {
+			pools.put(*blocks.of(op))
 			continue
 		}
 		b := pools.get(int(op))
 		(*b)[0] = 1
-		blocks[next] = b
-		next++
+		blocks.add(b)
 	}
 }
 
@@ -55,23 +55,23 @@ type grpcReplayer struct {
 }
 
 func newGRPC(blocks int) Replayer {
-	return &grpcReplayer{mem.DefaultBufferPool(), make([]*[]byte, blocks)}
+	return &grpcReplayer{mem.DefaultBufferPool(), places[*[]byte](blocks)}
 }
 
 func (r *grpcReplayer) Name() string { return "grpc" }
 func (r *grpcReplayer) Close()       { clear(r.blocks) }
 
 func (r *grpcReplayer) Round(t *trace.Trace) {
-	pool, blocks, next := r.pool, r.blocks, 0
-	for _, op := range t.Ops {
-		if op&trace.FreeBit != 0 {
-			pool.Put(blocks[op&^trace.FreeBit])
+	pool, blocks := r.pool, tableOf(r.blocks)
+	for w := over(t); w.more(); {
+		op := w.next()
+		if isFree(op) {
+			pool.Put(*blocks.of(op))
 			continue
 		}
 		b := pool.Get(int(op))
 		(*b)[0] = 1
-		blocks[next] = b
-		next++
+		blocks.add(b)
 	}
 }
 
@@ -83,17 +83,18 @@ type byteBufferReplayer struct {
 }
 
 func newByteBufferPool(blocks int) Replayer {
-	return &byteBufferReplayer{blocks: make([]*bytebufferpool.ByteBuffer, blocks)}
+	return &byteBufferReplayer{blocks: places[*bytebufferpool.ByteBuffer](blocks)}
 }
 
 func (r *byteBufferReplayer) Name() string { return "bytebufferpool" }
 func (r *byteBufferReplayer) Close()       { clear(r.blocks) }
 
 func (r *byteBufferReplayer) Round(t *trace.Trace) {
-	pool, blocks, next := &r.pool, r.blocks, 0
-	for _, op := range t.Ops {
-		if op&trace.FreeBit != 0 {
-			pool.Put(blocks[op&^trace.FreeBit])
+	pool, blocks := &r.pool, tableOf(r.blocks)
+	for w := over(t); w.more(); {
+		op := w.next()
+		if isFree(op) {
+			pool.Put(*blocks.of(op))
 			continue
 		}
 		b := pool.Get()
@@ -103,7 +104,6 @@ func (r *byteBufferReplayer) Round(t *trace.Trace) {
 			b.B = b.B[:op]
 		}
 		b.B[0] = 1
-		blocks[next] = b
-		next++
+		blocks.add(b)
 	}
 }

@@ -5,7 +5,7 @@
 //
 // Each allocator has its own copy of the loop. A loop over an interface or a
 // type parameter costs up to 2 ns per operation for the indirect calls, a
-// quarter of what the fastest allocator here takes.
+// quarter of what the fastest allocator here takes. What the loops share is inlined.
 package rival
 
 import (

@@ -18,25 +18,25 @@ type gomemReplayer struct {
 
 // NewGomem returns the replayer on the allocator under test, made with options.
 func NewGomem(blocks int, options ...gomem.Option) Replayer {
-	return &gomemReplayer{gomem.NewScalableMemoryAllocator(chunkSize, options...), make([][]byte, blocks)}
+	return &gomemReplayer{gomem.NewScalableMemoryAllocator(chunkSize, options...), places[[]byte](blocks)}
 }
 
 func (r *gomemReplayer) Name() string { return "gomem" }
 func (r *gomemReplayer) Close()       { r.a.Recycle() }
 
 func (r *gomemReplayer) Round(t *trace.Trace) {
-	a, blocks, next := r.a, r.blocks, 0
-	for _, op := range t.Ops {
-		if op&trace.FreeBit != 0 {
-			if !a.Free(blocks[op&^trace.FreeBit]) {
+	a, blocks := r.a, tableOf(r.blocks)
+	for w := over(t); w.more(); {
+		op := w.next()
+		if isFree(op) {
+			if !a.Free(*blocks.of(op)) {
 				panic("gomem: a free of a live block was refused")
 			}
 			continue
 		}
 		b := a.Malloc(int(op))
 		b[0] = 1
-		blocks[next] = b
-		next++
+		blocks.add(b)
 	}
 }
 
@@ -46,7 +46,7 @@ type floorReplayer struct {
 }
 
 func newFloor(blocks int) Replayer {
-	return &floorReplayer{make([]byte, 64), make([][]byte, blocks)}
+	return &floorReplayer{make([]byte, 64), places[[]byte](blocks)}
 }
 
 func (r *floorReplayer) Name() string { return Floor }
@@ -59,37 +59,37 @@ func (r *floorReplayer) malloc(n int) []byte { return r.block[:1] }
 func (r *floorReplayer) free(b []byte) {}
 
 func (r *floorReplayer) Round(t *trace.Trace) {
-	blocks, next := r.blocks, 0
-	for _, op := range t.Ops {
-		if op&trace.FreeBit != 0 {
-			r.free(blocks[op&^trace.FreeBit])
+	blocks := tableOf(r.blocks)
+	for w := over(t); w.more(); {
+		op := w.next()
+		if isFree(op) {
+			r.free(*blocks.of(op))
 			continue
 		}
 		b := r.malloc(int(op))
 		b[0] = 1
-		blocks[next] = b
-		next++
+		blocks.add(b)
 	}
 }
 
 type mcacheReplayer struct{ blocks [][]byte }
 
-func newMcache(blocks int) Replayer { return &mcacheReplayer{make([][]byte, blocks)} }
+func newMcache(blocks int) Replayer { return &mcacheReplayer{places[[]byte](blocks)} }
 
 func (r *mcacheReplayer) Name() string { return "mcache" }
 func (r *mcacheReplayer) Close()       { clear(r.blocks) }
 
 func (r *mcacheReplayer) Round(t *trace.Trace) {
-	blocks, next := r.blocks, 0
-	for _, op := range t.Ops {
-		if op&trace.FreeBit != 0 {
-			mcache.Free(blocks[op&^trace.FreeBit])
+	blocks := tableOf(r.blocks)
+	for w := over(t); w.more(); {
+		op := w.next()
+		if isFree(op) {
+			mcache.Free(*blocks.of(op))
 			continue
 		}
 		b := mcache.Malloc(int(op))
 		b[0] = 1
-		blocks[next] = b
-		next++
+		blocks.add(b)
 	}
 }
 
@@ -98,7 +98,7 @@ type moderncReplayer struct {
 	blocks [][]byte
 }
 
-func newModernc(blocks int) Replayer { return &moderncReplayer{blocks: make([][]byte, blocks)} }
+func newModernc(blocks int) Replayer { return &moderncReplayer{blocks: places[[]byte](blocks)} }
 
 func (r *moderncReplayer) Name() string { return "modernc" }
 
@@ -109,10 +109,11 @@ func (r *moderncReplayer) Close() {
 }
 
 func (r *moderncReplayer) Round(t *trace.Trace) {
-	a, blocks, next := &r.a, r.blocks, 0
-	for _, op := range t.Ops {
-		if op&trace.FreeBit != 0 {
-			if err := a.Free(blocks[op&^trace.FreeBit]); err != nil {
+	a, blocks := &r.a, tableOf(r.blocks)
+	for w := over(t); w.more(); {
+		op := w.next()
+		if isFree(op) {
+			if err := a.Free(*blocks.of(op)); err != nil {
 				panic(err)
 			}
 			continue
@@ -122,8 +123,7 @@ func (r *moderncReplayer) Round(t *trace.Trace) {
 			panic(err)
 		}
 		b[0] = 1
-		blocks[next] = b
-		next++
+		blocks.add(b)
 	}
 }
 
@@ -131,45 +131,45 @@ func (r *moderncReplayer) Round(t *trace.Trace) {
 // jemalloc: make, with accounting.
 type ristrettoReplayer struct{ blocks [][]byte }
 
-func newRistretto(blocks int) Replayer { return &ristrettoReplayer{make([][]byte, blocks)} }
+func newRistretto(blocks int) Replayer { return &ristrettoReplayer{places[[]byte](blocks)} }
 
 func (r *ristrettoReplayer) Name() string { return "ristretto" }
 func (r *ristrettoReplayer) Close()       { clear(r.blocks) }
 
 func (r *ristrettoReplayer) Round(t *trace.Trace) {
-	blocks, next := r.blocks, 0
-	for _, op := range t.Ops {
-		if op&trace.FreeBit != 0 {
-			id := op &^ trace.FreeBit
-			z.Free(blocks[id])
-			blocks[id] = nil
+	blocks := tableOf(r.blocks)
+	for w := over(t); w.more(); {
+		op := w.next()
+		if isFree(op) {
+			b := blocks.of(op)
+			z.Free(*b)
+			*b = nil
 			continue
 		}
 		b := z.Calloc(int(op), "")
 		b[0] = 1
-		blocks[next] = b
-		next++
+		blocks.add(b)
 	}
 }
 
 // makeReplayer leaves the freeing to the garbage collector.
 type makeReplayer struct{ blocks [][]byte }
 
-func newMake(blocks int) Replayer { return &makeReplayer{make([][]byte, blocks)} }
+func newMake(blocks int) Replayer { return &makeReplayer{places[[]byte](blocks)} }
 
 func (r *makeReplayer) Name() string { return "make" }
 func (r *makeReplayer) Close()       { clear(r.blocks) }
 
 func (r *makeReplayer) Round(t *trace.Trace) {
-	blocks, next := r.blocks, 0
-	for _, op := range t.Ops {
-		if op&trace.FreeBit != 0 {
-			blocks[op&^trace.FreeBit] = nil
+	blocks := tableOf(r.blocks)
+	for w := over(t); w.more(); {
+		op := w.next()
+		if isFree(op) {
+			*blocks.of(op) = nil
 			continue
 		}
 		b := make([]byte, op)
 		b[0] = 1
-		blocks[next] = b
-		next++
+		blocks.add(b)
 	}
 }

@@ -22,7 +22,7 @@ func newTLSF(blocks int) Replayer {
 	if err != nil {
 		panic(err)
 	}
-	return &tlsfReplayer{pool, make([][]byte, blocks)}
+	return &tlsfReplayer{pool, places[[]byte](blocks)}
 }
 
 func (r *tlsfReplayer) Name() string { return TLSF }
@@ -34,10 +34,11 @@ func (r *tlsfReplayer) Close() {
 }
 
 func (r *tlsfReplayer) Round(t *trace.Trace) {
-	pool, blocks, next := r.pool, r.blocks, 0
-	for _, op := range t.Ops {
-		if op&trace.FreeBit != 0 {
-			if err := pool.Free(blocks[op&^trace.FreeBit]); err != nil {
+	pool, blocks := r.pool, tableOf(r.blocks)
+	for w := over(t); w.more(); {
+		op := w.next()
+		if isFree(op) {
+			if err := pool.Free(*blocks.of(op)); err != nil {
 				panic(err)
 			}
 			continue
@@ -47,7 +48,6 @@ func (r *tlsfReplayer) Round(t *trace.Trace) {
 			panic(err)
 		}
 		b[0] = 1
-		blocks[next] = b
-		next++
+		blocks.add(b)
 	}
 }
