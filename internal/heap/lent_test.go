@@ -171,15 +171,28 @@ func TestDropFor(t *testing.T) {
 	h.giveBack(at(3), 0, n)
 	h.giveBack(lent, 0, n)
 	h.lent = lent
+	h.mapped += fewBytes // as a large heap
 	if h.dropFor(3 * n) {
 		t.Error("there was less")
 	}
-	if !h.dropFor(n) {
-		t.Error("there was enough")
+	h.mapped -= fewBytes
+	if h.dropFor(5 * n) {
+		t.Error("there was less than half")
 	}
-	for i, want := range []bool{true, false, true, false, true} {
-		if got := h.table.find(addressOf(blocks[i])) != nil; got != want {
-			t.Errorf("chunk %d is there: %v", i, got)
+	for _, drop := range []struct {
+		bytes int
+		stays []bool
+	}{
+		{n, []bool{true, false, true, false, true}},
+		{2 * n, []bool{true, false, false, false, true}}, // half, which is enough for a small heap
+	} {
+		if !h.dropFor(drop.bytes) {
+			t.Error("there was enough")
+		}
+		for i, want := range drop.stays {
+			if got := h.table.find(addressOf(blocks[i])) != nil; got != want {
+				t.Errorf("chunk %d is there: %v", i, got)
+			}
 		}
 	}
 	if err := h.verify(); err != nil {

@@ -194,7 +194,7 @@ func (h *Heap) crowded(n int) bool {
 }
 
 // dropFor removes empty chunks of n bytes in all, to make place for one of that
-// size, if there are so many. Under mu.
+// size, if there are so many; in a small heap also if there are half as many. Under mu.
 func (h *Heap) dropFor(n int) bool {
 	empty := 0
 	for _, c := range h.chunks {
@@ -202,7 +202,7 @@ func (h *Heap) dropFor(n int) bool {
 			empty += len(c.raw)
 		}
 	}
-	if empty < n {
+	if empty < n && (h.mapped >= fewBytes || empty < n/2) {
 		return false
 	}
 	for _, c := range slices.Backward(h.chunks) {
