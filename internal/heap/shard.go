@@ -284,11 +284,10 @@ func (s *shard) file(sp *span) {
 		}
 		l.remove(sp)
 	}
+	l.push(sp)
 	if sp.used == 0 {
-		l.pushBack(sp)
 		s.idle += sp.units()
 	} else {
-		l.pushFront(sp)
 		sp.most = max(sp.most, sp.used)
 	}
 }

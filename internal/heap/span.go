@@ -282,30 +282,30 @@ func (sp *span) free(i uint32) {
 	}
 }
 
-// list links spans through next and prev. Spans with live slots are at the
-// front, empty ones at the back.
+// list links spans through next and prev. Those with live slots are at the front, the
+// one that has been there longest first, and empty ones at the back.
 type list struct{ front, back *span }
 
-func (l *list) pushFront(sp *span) {
+// push enters sp as the last of those with live slots or, if it is empty, of all.
+func (l *list) push(sp *span) {
+	at := l.back
+	if sp.used > 0 {
+		for at != nil && at.used == 0 { // idleLimit bounds how many these are
+			at = at.prev
+		}
+	}
 	sp.where = isListed
-	sp.next = l.front
-	if l.front != nil {
-		l.front.prev = sp
+	sp.prev = at
+	if at != nil {
+		sp.next, at.next = at.next, sp
+	} else {
+		sp.next, l.front = l.front, sp
+	}
+	if sp.next != nil {
+		sp.next.prev = sp
 	} else {
 		l.back = sp
 	}
-	l.front = sp
-}
-
-func (l *list) pushBack(sp *span) {
-	sp.where = isListed
-	sp.prev = l.back
-	if l.back != nil {
-		l.back.next = sp
-	} else {
-		l.front = sp
-	}
-	l.back = sp
 }
 
 func (l *list) remove(sp *span) {

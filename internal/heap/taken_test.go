@@ -373,3 +373,38 @@ func TestEarlierChunkServesAgain(t *testing.T) {
 		mustVerify(t, h)
 	}
 }
+
+// TestListOrder: spans with live slots come in the order in which they got free ones, and
+// empty ones behind them.
+func TestListOrder(t *testing.T) {
+	var l list
+	spans := make([]*span, 6)
+	for i, used := range []uint32{1, 0, 1, 0, 1, 1} {
+		spans[i] = newSpan(0, spanBytes[0])
+		spans[i].used = used
+		l.push(spans[i])
+	}
+	order := func(want ...int) {
+		t.Helper()
+		sp, prev := l.front, (*span)(nil)
+		for _, i := range want {
+			if sp != spans[i] || sp.prev != prev {
+				t.Fatalf("not in the order %v", want)
+			}
+			sp, prev = sp.next, sp
+		}
+		if sp != nil || l.back != prev {
+			t.Fatalf("more than %v", want)
+		}
+	}
+	order(0, 2, 4, 5, 1, 3)
+	l.remove(spans[0])
+	l.remove(spans[5])
+	l.remove(spans[3])
+	order(2, 4, 1)
+	l.remove(spans[2])
+	l.remove(spans[4])
+	spans[0].used = 1
+	l.push(spans[0])
+	order(0, 1)
+}
