@@ -283,16 +283,15 @@ func (sp *span) free(i uint32) {
 }
 
 // list links spans through next and prev. Those with live slots are at the front, the
-// one that has been there longest first, and empty ones at the back.
-type list struct{ front, back *span }
+// one that has been there longest first, and empty ones at the back. live is the last
+// one with live slots.
+type list struct{ front, live, back *span }
 
 // push enters sp as the last of those with live slots or, if it is empty, of all.
 func (l *list) push(sp *span) {
 	at := l.back
 	if sp.used > 0 {
-		for at != nil && at.used == 0 { // idleLimit bounds how many these are
-			at = at.prev
-		}
+		at, l.live = l.live, sp
 	}
 	sp.where = isListed
 	sp.prev = at
@@ -310,6 +309,9 @@ func (l *list) push(sp *span) {
 
 func (l *list) remove(sp *span) {
 	sp.where = isFull
+	if sp == l.live {
+		l.live = sp.prev
+	}
 	if sp.prev != nil {
 		sp.prev.next = sp.next
 	} else {

@@ -113,6 +113,7 @@ func (h *Heap) verifyShards(spans map[*span]bool) error {
 	for id, s := range h.shardList() {
 		idle := 0
 		for c := range s.spans {
+			var last *span // with live slots
 			for sp := s.spans[c].front; sp != nil; sp = sp.next {
 				if sp.where != isListed || sp.owner.Load() != s || int(sp.class) != c || sp.full() {
 					return fmt.Errorf("heap: shard %d class %d: wrong span in the list: %v", id, c, sp)
@@ -122,10 +123,15 @@ func (h *Heap) verifyShards(spans map[*span]bool) error {
 				}
 				if sp.used == 0 {
 					idle += sp.units()
-				} else if sp.prev != nil && sp.prev.used == 0 {
+				} else if last != sp.prev {
 					return fmt.Errorf("heap: shard %d class %d: empty span before %v", id, c, sp)
+				} else {
+					last = sp
 				}
 				listed[sp] = true
+			}
+			if live := s.spans[c].live; live != last {
+				return fmt.Errorf("heap: shard %d class %d: the last span with live slots is %v, not %v", id, c, last, live)
 			}
 			sp := s.cur[c]
 			if sp != exhausted && (sp.where != isCur || sp.owner.Load() != s || sp != s.cur[sp.class] ||
