@@ -1,45 +1,28 @@
 package compare
 
 import (
-	"math"
 	"runtime"
 	"time"
 
 	"github.com/gomem-go/gomem/bench/rows"
 )
 
-// pace is the loops of [rows.Pace], running: how fast the machine is at a moment.
+// pace is the loop of [rows.Pace], running: how fast the machine is at a moment.
 type pace struct {
-	loops []timedLoop
-	stops []func()
+	loop timedLoop
+	stop func()
 }
 
 func newPace(turn time.Duration) *pace {
-	p := &pace{}
-	for _, r := range rows.Pace() {
-		loop, stop := r.Start()
-		l := newTimedLoop(loop, turn)
-		l.unit = r.Published
-		p.loops = append(p.loops, l)
-		p.stops = append(p.stops, stop)
-	}
+	r := rows.Pace()
+	loop, stop := r.Start()
+	p := &pace{newTimedLoop(loop, turn), stop}
+	p.loop.unit = r.Published
 	return p
 }
 
-func (p *pace) stop() {
-	for _, stop := range p.stops {
-		stop()
-	}
-}
-
-// now is how many times as long as published the loops take: the geometric mean.
-func (p *pace) now() float64 {
-	sum := 0.0
-	for _, l := range p.loops {
-		sum += math.Log(l.once())
-	}
-	return math.Exp(sum / float64(len(p.loops)))
-}
+// now is how many times as long as published the loop takes.
+func (p *pace) now() float64 { return p.loop.once() }
 
 // timedLoop is a loop with the number of operations of a turn.
 type timedLoop struct {

@@ -2,16 +2,14 @@ package main
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/gomem-go/gomem/bench/compare"
 )
 
 // writeRows prints what the correction for the machine came to, and then the rows.
 func (r *results) writeRows(p *printer) {
-	first, second, third := r.References[0], r.References[1], r.References[2]
-	p.f("## The predecessors' rows\n\n\"published\" was measured on another machine. What differs between the two is taken out by two loops over the standard library,\ntwo-mutex-pairs and sync.Pool: they took %s and %s times as long here, and the geometric mean is the pace that a ratio is over.\n", number(overPublished(first)), number(overPublished(second)))
-	p.f("They disagree, as a locked instruction and a call differ by different factors: by the first alone every ratio would be %s times\nwhat it is, by the second alone %s times. make-256 is no part of it, because it depends on the collector and so on what else\nruns: by the pace it took %s times as long as published, and as a third it would make every ratio %s times what it is.\n\n", number(1/first.Ratio.Median), number(1/second.Ratio.Median), number(third.Ratio.Median), number(1/math.Cbrt(third.Ratio.Median)))
+	pool, locks, garbage := r.References[0], r.References[1], r.References[2]
+	p.f("## The predecessors' rows\n\n\"published\" was measured on another machine. What differs between the two is taken out by a loop over the standard library,\nsync.Pool, which took %s times as long here: the pace that a ratio is over. Two loops are no part of it. Two mutex pairs took\n%s times as long: what a locked instruction costs differs by another factor, and most of the predecessors' rows have none. With make-256,\nwhich took %s times as long, that depends on the collector and so on what else runs.\n\n", number(overPublished(pool)), number(overPublished(locks)), number(overPublished(garbage)))
 	quiet, usual := r.paces()
 	p.f("Each row has many turns of less than a millisecond, each between two looks at the pace. What counts is the eighth of its turns in which\nthe pace was fastest: published figures are of a machine with nothing else to do. The ratio is taken turn by turn, and the range is\nthat of its quartiles. Of what makes garbage the faster half of these turns count, as the collector waits for a processor that\nothers have. The pace was %s (%s to %s over the rows) in the turns that count, and %s in the median turn.\nWhat is left is where code comes to lie: 16 times Skip took 31 or 54 ns in programs that differ in other rows only.\n\n", number(quiet.Median), number(quiet.Low), number(quiet.High), number(usual))
 	p.f("| | ns here | published | ratio | range | beside it |\n|---|---:|---:|---:|---:|---|\n")
