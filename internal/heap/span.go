@@ -82,8 +82,8 @@ type span struct {
 
 	parts atomic.Pointer[parts] // nil until a part of a block was freed
 
-	// Written by others than the owner; on a line of its own. Up to here, where the Go
-	// heap aligns a span to 256 bytes, that leaves room for them.
+	// Written by others than the owner; on a line of its own. With this a span has 256
+	// bytes, and so the Go heap begins it where a line begins.
 	_        [56]byte
 	notified uint32 // 1 while the span is on its owner's remote stack
 	remote   *span  // next on that stack
