@@ -7,14 +7,17 @@ import (
 	"github.com/gomem-go/gomem/internal/trace"
 )
 
+// free is the operation that frees the block with that id.
+func free(id uint32) uint32 { return trace.FreeBit | id }
+
 // TestWalk: the loop comes by each operation once, in order, and finds by its id what it
 // entered, for tables of words and of slices.
 func TestWalk(t *testing.T) {
 	for _, ops := range [][]uint32{
 		nil,
 		{7},
-		{7, trace.FreeBit | 0},
-		{7, 8, trace.FreeBit | 1, 9, trace.FreeBit | 0, trace.FreeBit | 2},
+		{7, free(0)},
+		{7, 8, free(1), 9, free(0), free(2)},
 	} {
 		tr := &trace.Trace{Ops: ops}
 		sizes, slots := tableOf(places[*uint32](3)), tableOf(places[[]uint32](3))
@@ -44,7 +47,7 @@ func TestWalk(t *testing.T) {
 // TestRoundFreesAll: a round of GoMem's replayer frees all that it allocated, so it has
 // come by the last operation, too.
 func TestRoundFreesAll(t *testing.T) {
-	tr, err := trace.New([]uint32{100, 5000, trace.FreeBit | 0, 30}, trace.Limits{})
+	tr, err := trace.New([]uint32{100, 5000, free(0), 30}, trace.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
