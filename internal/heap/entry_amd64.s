@@ -45,7 +45,7 @@ TEXT ·malloc(SB), NOSPLIT|NOFRAME, $0-0
 	MOVL    BX, R10
 	XORL    $const_stateLive, R10
 	MOVL    R10, (R8)(DI*4)
-	INCL    span_used(SI)
+	INCL    span_left(SI)
 	MOVL    span_size(SI), R10
 	MOVQ    span_base(SI), AX
 
@@ -116,27 +116,20 @@ TEXT ·free(SB), NOSPLIT|NOFRAME, $0-0
 	CMPQ    CX, R11
 	JNE     inGo
 
-	// R11: sp.head, R12: sp.used-1; if the span need not be filed
-	MOVL    span_head(SI), R11
-	MOVL    span_used(SI), R12
+	// R12: sp.left-1; if the span need not be filed
+	MOVL    span_left(SI), R12
 	DECL    R12
-	JZ      last
-	CMPL    R11, $const_noSlot
-	JEQ     last
+	JZ      inGo
 
-give:
 	// sp.give(rec, i)
+	MOVL    span_head(SI), R11
 	MOVL    R11, (R10)(R9*4)
 	MOVL    R9, span_head(SI)
-	MOVL    R12, span_used(SI)
+	MOVL    R12, span_left(SI)
 
 	ADDQ    CX, shard_freed(R8)
 	MOVL    $1, AX
 	RET
-
-last:
-	CMPB    span_where(SI), $const_isCur
-	JEQ     give
 
 inGo:
 	MOVQ    8(DX), DX

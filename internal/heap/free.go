@@ -93,7 +93,7 @@ func (h *Heap) freeOther(sp *span, b []byte) bool {
 			atomic.StoreUint32(rec, r) // nobody but the owner overrides a busy record
 		case r&stateMask != stateCut:
 		case n == size:
-			if done = sp.used > 1; done {
+			if done = sp.used() > 1; done {
 				sp.uncut(uint32(i))
 			}
 		case n == size-within:
@@ -140,7 +140,7 @@ func (h *Heap) freeSlow(sp *span, b []byte) bool {
 			unpin(s)
 			return true
 		case freedOwn:
-			if sp.class == stripClass && sp.used > 0 {
+			if sp.class == stripClass && sp.used() > 0 {
 				unpin(s)
 				return true
 			}

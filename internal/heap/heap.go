@@ -297,10 +297,9 @@ func (h *Heap) freeSection(b []byte) bool {
 	if i < uint(len(sp.recs)) {
 		rec := &sp.recs[i]
 		if within == 0 && uint(*rec) == stateLive+uint(len(b)) {
-			was := sp.head
 			sp.give(rec, uint32(i))
 			s.freed += uint64(len(b))
-			if (was == noSlot || sp.used == 0) && sp.where != isCur {
+			if sp.left == 0 {
 				keep(s)
 				return h.filed(s, sp)
 			}

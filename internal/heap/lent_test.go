@@ -30,7 +30,7 @@ func mustKeepLent(t *testing.T, n int) {
 	}
 	b := h.Borrow(n)
 	sp := h.spanAt(addressOf(b))
-	if sp == nil || sp.used != 0 || h.Stats().Spans != other+1 {
+	if sp == nil || sp.used() != 0 || h.Stats().Spans != other+1 {
 		t.Fatalf("lent from %v, %d spans, %d before", sp, h.Stats().Spans, other)
 	}
 	for range 2 {
@@ -130,7 +130,7 @@ func TestMostlyDead(t *testing.T) {
 		{8, maxSpan / 8 * 3, true}, {8, maxSpan/8*3 - 1, false},
 	} {
 		sp := newStrip(maxSpan)
-		sp.carved, sp.most, sp.used = maxSpan/chunkUnit, 16, c.used
+		sp.carved, sp.most, sp.left = maxSpan/chunkUnit, 16, c.used
 		p := new(parts)
 		p.count(c.holes/2, true)
 		p.count(c.holes-c.holes/2, false)

@@ -144,10 +144,10 @@ func (s *shard) unlink(sp *span) {
 	case isCur:
 		s.swap(int(sp.class), sp, exhausted)
 	case isListed:
-		if sp.used == 0 {
+		if sp.used() == 0 {
 			s.idle -= sp.units()
 		}
 		s.spans[sp.class].remove(sp)
 	}
-	sp.where = isFull
+	sp.moveTo(isFull)
 }

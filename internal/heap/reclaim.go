@@ -117,7 +117,7 @@ func (s *shard) takeOver(from *shard) {
 	for c := range from.spans {
 		if sp := from.own(c); sp != exhausted && !from.lends(sp) {
 			from.swap(c, sp, exhausted)
-			sp.where = isFull
+			sp.moveTo(isFull)
 			if !sp.full() {
 				from.file(sp)
 			}

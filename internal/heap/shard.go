@@ -162,7 +162,7 @@ func (s *shard) refillSpans(c int) bool {
 	sp := s.cur[c]
 	switch host := hostOf(c); {
 	case sp.head != noSlot:
-		sp.stock = sp.carved - sp.used
+		sp.stock = sp.carved - sp.used()
 		return true
 	case !s.spanless(c) || s.spans[c].front != nil:
 		return s.refillOwn(c)
@@ -182,7 +182,7 @@ func (s *shard) refillHost(c int) bool {
 		return false
 	}
 	if sp := s.own(c); sp != exhausted {
-		sp.where = isFull
+		sp.moveTo(isFull)
 	}
 	s.cur[c] = s.cur[host]
 	return true
@@ -229,7 +229,7 @@ func (s *shard) refillOwn(c int) bool {
 			return false
 		}
 		l.remove(sp)
-		if sp.used == 0 {
+		if sp.used() == 0 {
 			s.idle -= sp.units()
 		}
 		s.setCur(c, sp)
@@ -237,7 +237,7 @@ func (s *shard) refillOwn(c int) bool {
 			return false
 		}
 	}
-	sp.stock = sp.carved - sp.used
+	sp.stock = sp.carved - sp.used()
 	return true
 }
 
@@ -245,9 +245,9 @@ func (s *shard) refillOwn(c int) bool {
 func (s *shard) setCur(c int, sp *span) {
 	old := s.own(c)
 	s.swap(c, old, sp)
-	sp.where = isCur
+	sp.moveTo(isCur)
 	if old != exhausted {
-		old.where = isFull
+		old.moveTo(isFull)
 		if !old.full() {
 			s.file(old)
 		}
@@ -279,16 +279,16 @@ func (s *shard) file(sp *span) {
 	}
 	l := &s.spans[sp.class]
 	if sp.where == isListed {
-		if sp.used != 0 {
+		if sp.used() != 0 {
 			return
 		}
 		l.remove(sp)
 	}
 	l.push(sp)
-	if sp.used == 0 {
+	if sp.used() == 0 {
 		s.idle += sp.units()
 	} else {
-		sp.most = max(sp.most, sp.used)
+		sp.most = max(sp.most, sp.used())
 	}
 }
 
@@ -373,13 +373,13 @@ func (s *shard) lends(sp *span) bool {
 func (s *shard) takeIdle() (idle *span) {
 	for c := range s.spans {
 		l := &s.spans[c]
-		for sp := l.back; sp != nil && sp.used == 0; sp = l.back {
+		for sp := l.back; sp != nil && sp.used() == 0; sp = l.back {
 			l.remove(sp)
 			sp.next, idle = idle, sp
 		}
-		if sp := s.own(c); sp != exhausted && sp.used == 0 && !s.lends(sp) {
+		if sp := s.own(c); sp != exhausted && sp.used() == 0 && !s.lends(sp) {
 			s.swap(c, sp, exhausted)
-			sp.where = isFull
+			sp.moveTo(isFull)
 			sp.next, idle = idle, sp
 		}
 	}

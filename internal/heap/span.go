@@ -53,7 +53,7 @@ const (
 // by one shard. The accounting equation, which Verify checks by walking the
 // records:
 //
-//	used + slots on the free list + (slots - carved) == slots
+//	used() + slots on the free list + (slots - carved) == slots
 type span struct {
 	// What every free reads, and hardly anybody writes, fills one cache line: frees by
 	// other Ps do not wait for the owner's, and its frees not for theirs.
@@ -69,7 +69,8 @@ type span struct {
 
 	// The owner's.
 	head       uint32 // first free slot, or noSlot
-	used       uint32 // slots not on the free list and carved: live, queued or in parts
+	left       uint32 // frees after which the span is to be filed
+	spare      uint32 // what left has beyond the used slots
 	carved     uint32 // slots below this have been on the free list at least once
 	where      uint8
 	stock      uint32 // free slots when the span became the current one, or was carved last
@@ -150,7 +151,7 @@ func (sp *span) place(c *chunk, off int) {
 	sp.chunk, sp.off = c, off
 	// Safety: off is inside the chunk, by the placement that chose it.
 	sp.base = unsafe.Pointer(&c.mem[off])
-	sp.head, sp.used, sp.carved = noSlot, 0, 0
+	sp.head, sp.left, sp.spare, sp.carved = noSlot, 0, 0, 0
 	sp.stock, sp.last, sp.most = 0, 0, 0
 	if p := sp.parts.Load(); p != nil {
 		p.holes, p.remote = 0, 0
@@ -233,6 +234,31 @@ func (sp *span) bytes() int { return int(sp.end) * chunkUnit }
 // units is the number of places in the span map that the span takes.
 func (sp *span) units() int { return sp.bytes() >> spanShift }
 
+// used is the number of slots that are carved and not on the free list: live, queued or
+// in parts.
+func (sp *span) used() uint32 { return sp.left - sp.spare }
+
+// moveTo notes where the span is now, and so after how many frees it is to be filed.
+func (sp *span) moveTo(where uint8) {
+	used := sp.used()
+	sp.where, sp.left = where, filedAfter(where, used)
+	sp.spare = sp.left - used
+}
+
+// filedAfter returns after how many frees a span with that many used slots is to be
+// filed: a full one after the first, a listed one after the last, and the current one
+// of a class never. So a free has one question to ask, which hardly ever has another
+// answer than the last time.
+func filedAfter(where uint8, used uint32) uint32 {
+	switch where {
+	case isCur:
+		return used + 1
+	case isListed:
+		return used
+	}
+	return 1
+}
+
 // full says whether neither a free nor an uncarved slot is left. A strip is
 // never full: it stays in its shard's list, so that the shard can melt it.
 func (sp *span) full() bool {
@@ -261,7 +287,7 @@ func (sp *span) take(n int) []byte {
 	rec := &sp.recs[i]
 	sp.head = *rec
 	*rec = stateLive | uint32(n)
-	sp.used++
+	sp.left++
 	// Safety: slot i lies inside the span, and no slot is smaller than n.
 	return (*[maxSlot]byte)(unsafe.Add(sp.base, i*sp.size))[:n:n]
 }
@@ -270,7 +296,7 @@ func (sp *span) take(n int) []byte {
 func (sp *span) give(rec *uint32, i uint32) {
 	*rec = sp.head
 	sp.head = i
-	sp.used--
+	sp.left--
 }
 
 // free frees slot or block i.
@@ -290,10 +316,10 @@ type list struct{ front, live, back *span }
 // push enters sp as the last of those with live slots or, if it is empty, of all.
 func (l *list) push(sp *span) {
 	at := l.back
-	if sp.used > 0 {
+	if sp.used() > 0 {
 		at, l.live = l.live, sp
 	}
-	sp.where = isListed
+	sp.moveTo(isListed)
 	sp.prev = at
 	if at != nil {
 		sp.next, at.next = at.next, sp
@@ -308,7 +334,7 @@ func (l *list) push(sp *span) {
 }
 
 func (l *list) remove(sp *span) {
-	sp.where = isFull
+	sp.moveTo(isFull)
 	if sp == l.live {
 		l.live = sp.prev
 	}

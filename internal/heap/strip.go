@@ -80,7 +80,7 @@ func (sp *span) cut(n int) []byte {
 	sp.recs[i] = stateCut | uint32(n)
 	sp.begins[i/64] |= 1 << (i % 64)
 	sp.last, sp.carved = i, i+granules(uint32(n))
-	sp.used++
+	sp.left++
 	// Safety: the granules from i to carved lie inside the span.
 	return (*[maxSlot]byte)(unsafe.Add(sp.base, i*chunkUnit))[:n:n]
 }
@@ -89,9 +89,9 @@ func (sp *span) cut(n int) []byte {
 func (sp *span) uncut(i uint32) {
 	sp.recs[i] = stateFree
 	sp.begins[i/64] &^= 1 << (i % 64)
-	sp.used--
+	sp.left--
 	switch {
-	case sp.used == 0:
+	case sp.used() == 0:
 		sp.last, sp.carved, sp.most = 0, 0, 0
 	case i == sp.last:
 		sp.carved = i
@@ -206,7 +206,7 @@ func (s *shard) nextStrip(n int) bool {
 	}
 	l := &s.spans[stripClass]
 	sp := l.back
-	if sp == nil || sp.used > 0 {
+	if sp == nil || sp.used() > 0 {
 		return false
 	}
 	l.remove(sp)
@@ -301,7 +301,7 @@ func (h *Heap) meltDead() bool {
 // and links them through next, in front of dead. Under mu, pinned to s or with the
 // heap paused.
 func (h *Heap) freezeDead(s *shard, dead *span, left *int) *span {
-	for sp := s.spans[stripClass].front; sp != nil && sp.used > 0 && *left > 0; {
+	for sp := s.spans[stripClass].front; sp != nil && sp.used() > 0 && *left > 0; {
 		next := sp.next
 		if sp.mostlyDead() {
 			h.freeze(s, sp)
@@ -316,13 +316,13 @@ func (h *Heap) freezeDead(s *shard, dead *span, left *int) *span {
 // mostlyDead says whether the strip holds little of the most it ever held: few
 // of the blocks, or few of the bytes.
 func (sp *span) mostlyDead() bool {
-	if sp.used*deadPart <= sp.most {
+	if sp.used()*deadPart <= sp.most {
 		return true
 	}
 	p := sp.parts.Load()
 	if p == nil {
 		return false
 	}
-	live := sp.carved*chunkUnit/sp.most*sp.used - p.holes - atomic.LoadUint32(&p.remote) // about
+	live := sp.carved*chunkUnit/sp.most*sp.used() - p.holes - atomic.LoadUint32(&p.remote) // about
 	return int32(live) <= int32(sp.end*chunkUnit/deadBytes)
 }

@@ -28,7 +28,7 @@ func TestStripOfAnotherP(t *testing.T) {
 	}
 	mustFree(t, h, c[:500], b)
 	other.drain()
-	if sp.used != 0 || sp.carved != 0 {
+	if sp.used() != 0 || sp.carved != 0 {
 		t.Errorf("%v after all was freed", sp)
 	}
 }

@@ -32,7 +32,7 @@ func deadStripsMelt(t *testing.T, trim bool) {
 	dead := func() (n int) {
 		for _, s := range h.shardList() {
 			for _, sp := range s.strips() {
-				if sp.used > 0 && sp.mostlyDead() {
+				if sp.used() > 0 && sp.mostlyDead() {
 					n++
 				}
 			}

@@ -246,7 +246,7 @@ func TestDeadStripsMelt(t *testing.T) {
 	}
 	mustVerify(t, h)
 	for _, sp := range h.shardList()[0].strips() {
-		if sp.used > 0 && sp.used*deadPart <= sp.most {
+		if sp.used() > 0 && sp.used()*deadPart <= sp.most {
 			t.Errorf("%v, of once %d, did not melt", sp, sp.most)
 		}
 	}

@@ -36,7 +36,7 @@ func (sp *span) verifyStrip() error {
 		}
 		used, end = used+1, i+granules(lengthOf(r))
 	}
-	if used != sp.used || end > sp.carved || sp.last > sp.carved || sp.carved > sp.end {
+	if used != sp.used() || end > sp.carved || sp.last > sp.carved || sp.carved > sp.end {
 		return fmt.Errorf("%d blocks, the last ends at %d", used, end)
 	}
 	if used == 0 && sp.carved != 0 {

@@ -126,7 +126,7 @@ func TestStockOfAUsedSpan(t *testing.T) {
 	for range 50 {
 		i := sp.head
 		sp.head, sp.recs[i] = sp.recs[i], stateLive|1
-		sp.used++
+		sp.left++
 	}
 	s.file(sp)
 	if !s.refill(0) || s.cur[0] != sp || sp.stock != sp.carved-50 {
@@ -150,7 +150,7 @@ func TestStockOfWhatComesBack(t *testing.T) {
 		for round := range 3 {
 			for i := sp.head; i != noSlot; i = sp.head { // as take does; the span has no memory
 				sp.head, sp.recs[i] = sp.recs[i], stateLive|1
-				sp.used++
+				sp.left++
 			}
 			for i := range uint32(10) {
 				if !other.queue(sp, i, stateLive|1) {
@@ -178,7 +178,7 @@ func TestWhatComesBackWaits(t *testing.T) {
 		for s.refill(c) {
 			for i := sp.head; i != noSlot; i = sp.head {
 				sp.head, sp.recs[i] = sp.recs[i], stateLive|1
-				sp.used++
+				sp.left++
 				if used++; used%10 == 0 && used <= len(sp.recs) {
 					if !other.queue(sp, i, stateLive|1) {
 						t.Fatal("not live")
@@ -342,7 +342,7 @@ func TestCurrentSpansGoIdle(t *testing.T) {
 	}
 	for _, s := range h.shardList() {
 		for c := range s.cur {
-			if sp := s.cur[c]; sp != exhausted && sp.used == 0 {
+			if sp := s.cur[c]; sp != exhausted && sp.used() == 0 {
 				t.Errorf("%v stays", sp)
 			}
 		}
@@ -381,7 +381,7 @@ func TestListOrder(t *testing.T) {
 	spans := make([]*span, 6)
 	for i, used := range []uint32{1, 0, 1, 0, 1, 1} {
 		spans[i] = newSpan(0, spanBytes[0])
-		spans[i].used = used
+		spans[i].left = used
 		l.push(spans[i])
 	}
 	order := func(want ...int) {
@@ -404,7 +404,7 @@ func TestListOrder(t *testing.T) {
 	order(2, 4, 1)
 	l.remove(spans[2])
 	l.remove(spans[4])
-	spans[0].used = 1
+	spans[0].left = 1
 	l.push(spans[0])
 	order(0, 1)
 }

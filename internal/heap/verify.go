@@ -121,7 +121,7 @@ func (h *Heap) verifyShards(spans map[*span]bool) error {
 				if sp.next != nil && sp.next.prev != sp || listed[sp] {
 					return fmt.Errorf("heap: shard %d class %d: broken list at %v", id, c, sp)
 				}
-				if sp.used == 0 {
+				if sp.used() == 0 {
 					idle += sp.units()
 				} else if last != sp.prev {
 					return fmt.Errorf("heap: shard %d class %d: empty span before %v", id, c, sp)
@@ -152,6 +152,9 @@ func (h *Heap) verifyShards(spans map[*span]bool) error {
 		}
 		if sp.where == isFull && !sp.full() {
 			return fmt.Errorf("heap: %v has free slots and is in no list", sp)
+		}
+		if due := filedAfter(sp.where, sp.used()); sp.left != due {
+			return fmt.Errorf("heap: %v is filed after %d frees, not %d", sp, sp.left, due)
 		}
 	}
 	for sp := range listed {
@@ -193,7 +196,7 @@ func (h *Heap) verifyStacks(spans map[*span]bool) error {
 			if err := check(sp); err != nil {
 				return err
 			}
-			if sp.owner.Load() != nobody || sp.used != 0 || sp.chunk != nil || sp.base != nil {
+			if sp.owner.Load() != nobody || sp.used() != 0 || sp.chunk != nil || sp.base != nil {
 				return fmt.Errorf("heap: %v is to be placed again, with an owner, blocks or a chunk", sp)
 			}
 		}
@@ -228,8 +231,8 @@ func (sp *span) verify() error {
 		free[i] = true
 		n++
 	}
-	if sp.used+n != sp.carved || int(sp.carved) > len(sp.recs) {
-		return fmt.Errorf("%d used and %d free of %d carved slots", sp.used, n, sp.carved)
+	if sp.used()+n != sp.carved || int(sp.carved) > len(sp.recs) {
+		return fmt.Errorf("%d used and %d free of %d carved slots", sp.used(), n, sp.carved)
 	}
 	for i, r := range sp.recs[:sp.carved] {
 		switch {
@@ -252,5 +255,5 @@ func (sp *span) verify() error {
 
 func (sp *span) String() string {
 	return fmt.Sprintf("span{%d × %d B at %d, used %d, carved %d, where %d}",
-		len(sp.recs), sp.size, sp.off, sp.used, sp.carved, sp.where)
+		len(sp.recs), sp.size, sp.off, sp.used(), sp.carved, sp.where)
 }
