@@ -113,10 +113,23 @@ func TestGivenBack(t *testing.T) {
 	for _, c := range []struct {
 		from, to, at int
 		want         error
-	}{{18, 24, 20, offset.ErrDoubleFree}, {44, 46, 44, offset.ErrDoubleFree}, {12, 18, 12, offset.ErrNotOwned}, {30, 41, 40, offset.ErrDoubleFree}} {
+	}{{18, 24, 20, offset.ErrDoubleFree}, {44, 46, 44, offset.ErrDoubleFree}, {12, 18, 12, offset.ErrNotOwned}, {30, 41, 40, offset.ErrDoubleFree}, {38, 100, 40, offset.ErrDoubleFree}} {
 		_, _, err := b.Free(b.addr()+uintptr(c.from), c.to-c.from, nil)
 		if e, ok := errors.AsType[*Error](err); !ok || !errors.Is(err, c.want) || e.At != c.at-16 || b.Left != 14 {
 			t.Errorf("free of [%d, %d): %v, %d bytes left", c.from, c.to, err, b.Left)
+		}
+	}
+}
+
+// TestBehindTheEnd: the first byte that is not the block's is named, red zone or not.
+func TestBehindTheEnd(t *testing.T) {
+	for _, zone := range []int{0, 16} {
+		b := Watch(make([]byte, 32+zone), 0, 32, nil)
+		for _, n := range []int{33, 48, 100} {
+			_, _, err := b.Free(b.addr(), n, nil)
+			if e, ok := errors.AsType[*Error](err); !ok || !errors.Is(err, offset.ErrNotOwned) || e.At != 32 || b.Left != 32 {
+				t.Errorf("red zone of %d: free of %d bytes of 32: %v, %d left", zone, n, err, b.Left)
+			}
 		}
 	}
 }

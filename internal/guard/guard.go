@@ -112,10 +112,7 @@ func (b *Block) find(at int) int {
 // they are in Mem, or a [*Error] and has changed nothing.
 func (b *Block) Free(addr uintptr, n int, where Stack) (from, to int, err error) {
 	from = int(addr - b.addr())
-	if n > len(b.Mem)-from {
-		return 0, 0, b.refuse(offset.ErrNotOwned, len(b.Mem), nil, where)
-	}
-	to = from + n
+	to = from + min(n, len(b.Mem)-from)
 	for i := b.find(from); i < len(b.segs) && b.segs[i].from < to; i++ {
 		switch s := b.segs[i]; s.state {
 		case dead, gone:
@@ -123,6 +120,9 @@ func (b *Block) Free(addr uintptr, n int, where Stack) (from, to int, err error)
 		case red:
 			return 0, 0, b.refuse(offset.ErrNotOwned, max(from, s.from), nil, where)
 		}
+	}
+	if to-from < n {
+		return 0, 0, b.refuse(offset.ErrNotOwned, to, nil, where)
 	}
 	b.change(from, to, dead, where)
 	b.Left -= n
