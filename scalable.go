@@ -196,9 +196,10 @@ func (a *ScalableMemoryAllocator) Close() error {
 	return a.engine().Close()
 }
 
-// Trim gives back every chunk that holds no block, except one that a borrow may still
-// point into. Without Trim, all but one of these chunks are given back within a second
-// after a peak.
+// Trim gives back every chunk that holds no block, except those that a borrow may still
+// point into: the last one on each processor, until a block is allocated there, or one
+// above 64 KiB anywhere. Without Trim, all but one of these chunks are given back within
+// a second after a peak.
 func (a *ScalableMemoryAllocator) Trim() {
 	if a != nil {
 		_ = a.engine().Trim()

@@ -229,7 +229,6 @@ func TestDroppedOnTheHeap(t *testing.T) {
 }
 
 func TestG21DroppedIsUnmapped(t *testing.T) {
-	plainOnly(t)
 	var sources []*backing.Faulty
 	for _, k := range kinds() {
 		src := backing.NewFaulty(backing.Heap())
@@ -249,6 +248,27 @@ func TestG21DroppedIsUnmapped(t *testing.T) {
 			n, bytes := src.Live()
 			t.Errorf("%s: 50 dropped allocators leave %d mappings of %d bytes", kinds()[i].name, n, bytes)
 		}
+	}
+}
+
+// What was freed is no reason to keep a chunk, in debug mode either, which keeps it for a
+// while; what is live is.
+func TestDroppedInDebugMode(t *testing.T) {
+	src := backing.NewFaulty(backing.Heap())
+	var kept [][]byte
+	for i := range 50 {
+		a := NewScalableMemoryAllocator(1<<20, WithBacking(src), WithDebug(DebugOptions{Quiet: true}))
+		b := a.Malloc(100)
+		a.Free(a.Malloc(200))
+		if a.Borrow(300); i%10 == 0 {
+			kept = append(kept, b)
+			continue
+		}
+		a.Free(b)
+	}
+	if !eventually(func() bool { n, _ := src.Live(); return n == len(kept) }) {
+		n, bytes := src.Live()
+		t.Errorf("50 dropped allocators, of which %d have live blocks, leave %d mappings of %d bytes", len(kept), n, bytes)
 	}
 }
 

@@ -2,6 +2,7 @@ package heap
 
 import (
 	"math"
+	"sync/atomic"
 	"unsafe"
 )
 
@@ -18,7 +19,7 @@ func (h *Heap) Borrow(n int) []byte {
 		if sp := s.cur[c&127]; sp.head != noSlot {
 			// Safety: the head is a slot of the span, of n bytes or more.
 			b := (*[maxSlot]byte)(unsafe.Add(sp.base, sp.head*sp.size))[:n:n]
-			s.lent, s.lentAt = int(c)+1, s.malloced
+			s.lent, s.lentAt, s.placed = int(c)+1, s.malloced, atomic.LoadUint32(&h.placed)
 			leave(s)
 			return b
 		}
@@ -75,7 +76,8 @@ func (h *Heap) lendPlace(n int) []byte {
 		return nil
 	}
 	h.giveBack(c, off, n)
-	h.lent = c
+	atomic.AddUint32(&h.placed, 1)
+	h.lend(c)
 	return c.mem[off : off+n : off+n]
 }
 
@@ -96,8 +98,25 @@ func (h *Heap) lendSlot(n int, sp *span) (b []byte) {
 	if at >= 0 {
 		// Safety: the bytes lie in the slot, or behind the block that was cut last.
 		b = (*[maxSlot]byte)(unsafe.Add(s.cur[c].base, at))[:n:n]
-		s.lent, s.lentAt = c+1, s.malloced
+		s.lent, s.lentAt, s.placed = c+1, s.malloced, h.placed
 	}
 	unpin(s)
 	return b
+}
+
+// lend notes that bytes of c are lent. Under mu.
+func (h *Heap) lend(c *chunk) {
+	malloced, _ := h.totals()
+	h.lent, h.lentAt = c, uint32(malloced)
+}
+
+// loan returns the chunk in which a borrow may lie that no slot serves, nil if there is
+// none: it ends with the next block. Under mu.
+func (h *Heap) loan() *chunk {
+	if h.lent != nil {
+		if malloced, _ := h.totals(); uint32(malloced) != h.lentAt {
+			h.lent = nil
+		}
+	}
+	return h.lent
 }

@@ -20,7 +20,7 @@ type chunk struct {
 	spanned int      // bytes of them
 	index   int      // in Heap.chunks and in the tourney
 	idle    bool     // no block and no span is in it
-	used    uint     // the period of the clock in which it became idle
+	used    uint32   // the period of the clock in which it became idle
 }
 
 // splitter is a placement that can make two blocks of one.

@@ -155,6 +155,18 @@ func (h *Heap) endBorrow() {
 	}
 }
 
+// live returns the chunks that hold live blocks; those with nothing but red zones, what is
+// in quarantine and what is lent are none of them.
+func (d *debugger) live() map[*chunk]bool {
+	live := make(map[*chunk]bool)
+	for w := range d.all {
+		if w.Left > 0 && w != d.borrowed {
+			live[w.chunk] = true
+		}
+	}
+	return live
+}
+
 // watchBlock takes n bytes with room for red zones around them. When memory is
 // short it gives up the quarantine, then the red zones: debug mode fails no
 // request that would be served without it. Under mu.

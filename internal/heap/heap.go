@@ -73,13 +73,15 @@ type Heap struct {
 	nempty              int       // of them, without a block
 	nspans              int       // spans in all of them
 	low                 int       // least of nempty in this period of the clock
-	period              uint      // number of it
+	period              uint32    // number of it
+	lentAt              uint32    // low bits of malloced when lent was set
 	high                int       // most bytes live when there was no room, fading
 	ticked, tickedFreed uint64    // the totals at the last tick
 	reclaimed           uint64    // malloced at the last reclaim
 	*sharing                      // nil before the heap is shared out
-	solo                int       // blocks of up to maxSlot placed before the heap is shared out
-	lent                *chunk    // where the last Borrow is that no slot serves; until the next block is placed
+	solo                uint32    // blocks of up to maxSlot placed before the heap is shared out
+	placed              uint32    // counts the blocks placed, and the chunks lent: each ends the borrows before
+	lent                *chunk    // where the last Borrow is that no slot serves; see loan
 	dead                [][]byte  // mappings that unlock gives back
 	stuck               [][]byte  // mappings that the source would not take back, for another try
 	leave               int       // bytes of both, which still count towards the limit

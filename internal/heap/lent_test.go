@@ -8,16 +8,17 @@ import (
 )
 
 // TestLentSlotStays: the span of a slot that is lent stays where it is, until the next
-// allocation, be it one of the class or of its host.
+// allocation, be it one of the class or of its host, or a block that no slot serves.
 func TestLentSlotStays(t *testing.T) {
 	needPins(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for _, n := range []int{100, 128} {
-		mustKeepLent(t, n)
+		mustKeepLent(t, n, n)
+		mustKeepLent(t, n, 1<<20)
 	}
 }
 
-func mustKeepLent(t *testing.T, n int) {
+func mustKeepLent(t *testing.T, n, next int) {
 	t.Helper()
 	h := sharedOut(t, n)
 	s := h.enter(here())
@@ -44,7 +45,7 @@ func mustKeepLent(t *testing.T, n int) {
 			t.Fatalf("%d spans, one is lent from", got)
 		}
 	}
-	mustGoUnlent(t, h, n)
+	mustGoUnlent(t, h, next)
 }
 
 // mustGoUnlent checks that the next block of n bytes ends a loan, after which all of h,
@@ -63,8 +64,17 @@ func mustGoUnlent(t *testing.T, h *Heap, n int) {
 
 // TestLentChunkStays: the same for a chunk that a larger block is lent from.
 func TestLentChunkStays(t *testing.T) {
+	needPins(t)
+	for _, next := range []int{100 << 10, 100} {
+		mustKeepChunkLent(t, next)
+	}
+}
+
+func mustKeepChunkLent(t *testing.T, next int) {
+	t.Helper()
 	const n = 100 << 10
-	h := newHeap(n)
+	h := sharedOut(t, 100)
+	slot := mustMalloc(t, h, 100) // so that there are others, and no span is placed
 	b := h.Borrow(n)
 	if err := h.Trim(); err != nil {
 		t.Fatal(err)
@@ -72,7 +82,14 @@ func TestLentChunkStays(t *testing.T) {
 	if !h.Owns(b) {
 		t.Fatal("what is lent was given back")
 	}
-	mustGoUnlent(t, h, n)
+	mustFree(t, h, mustMalloc(t, h, next), slot)
+	if err := h.Trim(); err != nil {
+		t.Fatal(err)
+	}
+	if s := h.Stats(); s.Backing != 0 {
+		t.Errorf("nothing is lent: %+v", s)
+	}
+	mustVerify(t, h)
 }
 
 // TestFewInChunkOfLargeBlock: the chunk of a large block has a placement for few, but
@@ -170,7 +187,7 @@ func TestDropFor(t *testing.T) {
 	h.giveBack(at(2), 0, n)
 	h.giveBack(at(3), 0, n)
 	h.giveBack(lent, 0, n)
-	h.lent = lent
+	h.lend(lent)
 	h.mapped += fewBytes // as a large heap
 	if h.dropFor(3 * n) {
 		t.Error("there was less")

@@ -17,6 +17,7 @@ type mappings struct {
 	mem    map[*byte][]byte
 	chunks map[*byte]*chunk // those of mem that may hold live blocks
 	spans  *spanMap         // in them
+	debug  *debugger        // which knows the live blocks, in debug mode
 
 	flushes int       // goroutines that are giving mappings back
 	flushed sync.Cond // one of them has
@@ -27,7 +28,7 @@ type mappings struct {
 // watch remembers a mapping that the garbage collector does not know. Under mu.
 func (h *Heap) watch(c *chunk) {
 	if h.maps == nil {
-		h.maps = &mappings{source: h.cfg.Source, mem: make(map[*byte][]byte)}
+		h.maps = &mappings{source: h.cfg.Source, mem: make(map[*byte][]byte), debug: h.debug}
 		h.maps.chunks, h.maps.spans = make(map[*byte]*chunk), noSpans
 		h.maps.flushed.L = &h.maps.mu
 		if h.cfg.Source != backing.Heap() {
@@ -121,8 +122,13 @@ func (h *Heap) awaitFlushes() bool {
 }
 
 func (m *mappings) unmapAll() {
+	inUse := func(c *chunk) bool { return c.inUse(m.spans) }
+	if m.debug != nil {
+		live := m.debug.live()
+		inUse = func(c *chunk) bool { return live[c] }
+	}
 	for first, mem := range m.mem {
-		if c := m.chunks[first]; c == nil || !c.inUse(m.spans) {
+		if c := m.chunks[first]; c == nil || !inUse(c) {
 			// Nobody is left to tell.
 			_ = m.source.Unmap(mem)
 		}

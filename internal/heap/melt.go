@@ -57,7 +57,7 @@ func (h *Heap) meltSpan(sp *span) {
 		h.pause()
 	}
 	if owner.lends(sp) {
-		h.lent = sp.chunk
+		h.lend(sp.chunk)
 	}
 	h.freeze(owner, sp)
 	if owner == s {

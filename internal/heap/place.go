@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"sync/atomic"
 	"unsafe"
 )
 
@@ -44,6 +45,7 @@ func (h *Heap) placeBlock(n, align int) ([]byte, error) {
 		return nil, err
 	}
 	h.malloced += uint64(n)
+	atomic.AddUint32(&h.placed, 1)
 	if h.sampler != nil && n <= slotBytes {
 		h.sampler.due.Add(-1)
 	}

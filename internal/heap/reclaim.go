@@ -71,6 +71,9 @@ func (h *Heap) reclaim() (more bool) {
 		if s == noShard {
 			continue
 		}
+		if s.placed != h.placed {
+			s.lent = 0
+		}
 		h.dropSpans(s.takeIdle())
 		if me != noShard && s != me && s.malloced == s.seen {
 			me.takeOver(s)
@@ -170,12 +173,13 @@ func (h *Heap) forgetSpares() {
 // these the newest. If one is to stay it does, unless it is too large for that. Under mu.
 func (h *Heap) dropEmpty(most int, one bool) (dropped int) {
 	h.dead, h.stuck = append(h.dead, h.stuck...), nil
+	lent := h.loan()
 	stays := func(c *chunk) bool {
 		return one && h.nempty == 1 && len(c.raw) <= h.staying()
 	}
 	for _, unused := range []bool{true, false} {
 		for _, c := range slices.Backward(h.chunks) {
-			if dropped < most && c != nil && c.idle && c != h.lent && unused == (c.used != h.period) && !stays(c) {
+			if dropped < most && c != nil && c.idle && c != lent && unused == (c.used != h.period) && !stays(c) {
 				h.dropChunk(c)
 				dropped++
 			}
@@ -196,9 +200,9 @@ func (h *Heap) crowded(n int) bool {
 // dropFor removes empty chunks of n bytes in all, to make place for one of that
 // size, if there are so many; in a small heap also if there are half as many. Under mu.
 func (h *Heap) dropFor(n int) bool {
-	empty := 0
+	empty, lent := 0, h.loan()
 	for _, c := range h.chunks {
-		if c != nil && c.idle && c != h.lent {
+		if c != nil && c.idle && c != lent {
 			empty += len(c.raw)
 		}
 	}
@@ -206,7 +210,7 @@ func (h *Heap) dropFor(n int) bool {
 		return false
 	}
 	for _, c := range slices.Backward(h.chunks) {
-		if c == nil || !c.idle || c == h.lent {
+		if c == nil || !c.idle || c == lent {
 			continue
 		}
 		h.dropChunk(c)

@@ -45,9 +45,10 @@ type shard struct {
 
 	// The class of the last Borrow plus 1, and the value of malloced then.
 	// While malloced is unchanged the current span of the class must stay
-	// where it is.
+	// where it is, unless a block was placed, which Heap.placed tells.
 	lent   int
 	lentAt uint64
+	placed uint32
 
 	// remote is the stack of spans with slots that were freed by other shards:
 	// those push, the owner takes all.

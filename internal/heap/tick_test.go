@@ -257,7 +257,7 @@ func TestOneClock(t *testing.T) {
 			h.maps.armed = h.maps.armed.Add(-time.Hour)
 			h.mu.Unlock()
 		}
-		periods := func() uint {
+		periods := func() uint32 {
 			h.mu.Lock()
 			defer h.mu.Unlock()
 			return h.period
