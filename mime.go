@@ -22,11 +22,18 @@ const headerLines = "header lines"
 // A key that is not a token, blanks before the colon, a line without a colon and
 // control characters are refused with a [textproto.ProtocolError]. A [*LimitError]
 // refuses a header beyond MaxHeaderBytes, or beyond 8,192 lines, the empty one
-// included, unless MaxHeaderBytes is negative, and a line beyond MaxLineBytes. If the
-// stream ends within the header the error is [io.ErrUnexpectedEOF]; before the first
-// byte, [io.EOF]. With any error the lines before it are returned and consumed, and a
-// malformed line is consumed with them. At the end of the stream the last line, even
-// without an ending, is returned too if it is a valid header line. O(bytes).
+// included, unless MaxHeaderBytes is negative, and a line beyond MaxLineBytes. With
+// these errors the lines before are returned and consumed, and a malformed line is
+// consumed with them.
+//
+// If the stream ends within the header the error is [io.ErrUnexpectedEOF]; before the
+// first byte, [io.EOF]. The lines before the end are returned and consumed. So is the
+// last line, even without an ending, if it is a valid header line.
+//
+// Any other error of the source, such as a timeout, and a lack of memory come with the
+// fields that are known to have ended, which are consumed. The next call reads on behind
+// them, with the limits for itself: it returns the other fields, and if the stream has
+// ended meanwhile, io.ErrUnexpectedEOF if anything of the header had arrived. O(bytes).
 func (b *BufReader) ReadMIMEHeader() (textproto.MIMEHeader, error) {
 	p := headerParser{b: b, left: limitOf(b.MaxHeaderBytes, DefaultMaxHeaderBytes)}
 	p.header = make(textproto.MIMEHeader)
@@ -37,6 +44,7 @@ func (b *BufReader) ReadMIMEHeader() (textproto.MIMEHeader, error) {
 type headerParser struct {
 	b      *BufReader
 	header textproto.MIMEHeader
+	field  int // length of the lines of this field, unread and in the front
 	left   int // bytes until MaxHeaderBytes
 	lines  int
 	cut    bool // the stream ended inside the line
@@ -45,59 +53,102 @@ type headerParser struct {
 func (p *headerParser) run() error {
 	for {
 		line, err := p.line()
-		if err != nil || len(line) == 0 {
+		if err != nil {
 			return err // io.EOF of the first line alone: the others have begun
+		}
+		if len(line) == 0 {
+			return p.end(nil)
 		}
 		key, value, err := splitLine(line)
 		if err != nil {
-			return p.refused(err)
+			return p.end(p.refused(err))
 		}
 		value, err = p.continued(value)
-		p.header[key] = append(p.header[key], unsafeString(value))
-		if err == io.EOF {
-			err = io.ErrUnexpectedEOF
+		if interrupted(err) {
+			return err // the field stays unread: it may go on
 		}
-		if err != nil {
+		p.header[key] = append(p.header[key], unsafeString(value))
+		if err := p.end(err); err != nil {
 			return err
 		}
 	}
 }
 
+// interrupted reports that err neither refuses a line nor ends the stream.
+func interrupted(err error) bool {
+	switch err.(type) {
+	case nil, *LimitError, textproto.ProtocolError:
+		return false
+	}
+	return err != io.EOF
+}
+
+// end consumes the lines of the field and names the end of the stream behind them.
+func (p *headerParser) end(err error) error {
+	n := p.field
+	p.b.r += n
+	p.field = 0
+	return truncated(err, n)
+}
+
 // refused is what to say of a malformed line: nothing can be said of one that is cut off.
 func (p *headerParser) refused(err error) error {
 	if p.cut {
-		return io.ErrUnexpectedEOF
+		return io.EOF
 	}
 	return err
 }
 
-// line consumes the next line and returns it without its ending, as a view.
+// line adds the next line to the field and returns it without its ending, as a view.
 func (p *headerParser) line() ([]byte, error) {
 	b := p.b
-	limit := limitOf(b.MaxLineBytes, DefaultMaxLineBytes)
-	n, err := b.line("ReadMIMEHeader", min(limit, p.left))
-	if limitErr, ok := err.(*LimitError); ok && p.left <= limit {
-		return nil, p.tooLong(limitErr.Size)
-	}
+	n, err := p.lineLen()
 	if err != nil {
 		return nil, err
 	}
 	if p.lines++; p.lines > maxHeaderLines && b.MaxHeaderBytes >= 0 {
 		return nil, &LimitError{Op: "ReadMIMEHeader", Limit: headerLines, Max: maxHeaderLines, Size: p.lines}
 	}
-	p.left -= n
-	v, err := b.cut(n)
-	if err != nil {
-		return nil, err
+	if b.w-b.r < p.field+n {
+		if err := b.merge(p.field + n); err != nil {
+			return nil, err
+		}
 	}
+	v := b.buf[b.r+p.field : b.r+p.field+n]
+	p.field += n
+	p.left -= n
 	line := trimEnding(v)
 	p.cut = len(line) == len(v)
 	return line, nil
 }
 
-func (p *headerParser) tooLong(more int) error {
-	limit := limitOf(p.b.MaxHeaderBytes, DefaultMaxHeaderBytes)
-	return &LimitError{Op: "ReadMIMEHeader", Limit: "MaxHeaderBytes", Max: limit, Size: limit - p.left + more}
+// lineLen makes the line behind the field available and returns its length with the
+// ending.
+func (p *headerParser) lineLen() (int, error) {
+	b := p.b
+	limit := limitOf(b.MaxLineBytes, DefaultMaxLineBytes)
+	most := min(limit, p.left)
+	if i := bytes.IndexByte(b.buf[b.r+p.field:b.w], '\n'); i >= 0 && i < most {
+		return i + 1, nil
+	}
+	b.settle()
+	n, err := b.untilFrom("ReadMIMEHeader", '\n', &spot{from: p.field}, p.field+most)
+	if err == io.EOF && b.Buffered() > p.field {
+		n, err = b.Buffered(), nil
+	}
+	if refused, ok := err.(*LimitError); ok {
+		return 0, p.tooLong(limit, refused.Size-p.field)
+	}
+	return n - p.field, err
+}
+
+// tooLong says which limit a line of size bytes exceeds.
+func (p *headerParser) tooLong(limit, size int) error {
+	if limit < p.left {
+		return &LimitError{Op: "ReadMIMEHeader", Limit: "MaxLineBytes", Max: limit, Size: size}
+	}
+	limit = limitOf(p.b.MaxHeaderBytes, DefaultMaxHeaderBytes)
+	return &LimitError{Op: "ReadMIMEHeader", Limit: "MaxHeaderBytes", Max: limit, Size: limit - p.left + size}
 }
 
 // continued copies value and adds the continuation lines behind it.
@@ -107,7 +158,7 @@ func (p *headerParser) continued(value []byte) ([]byte, error) {
 		if p.cut {
 			return value, io.EOF // which was delivered: the source may go on, or wait
 		}
-		next, err := p.b.peekByte()
+		next, err := p.behind()
 		if err != nil || !blank(next) {
 			return value, err
 		}
@@ -127,13 +178,27 @@ func (p *headerParser) continued(value []byte) ([]byte, error) {
 	}
 }
 
-// peekByte returns the next byte without consuming it.
-func (b *BufReader) peekByte() (byte, error) {
-	p, err := b.Peek(1)
-	if err != nil {
+// behind returns the byte behind the lines of the field, as soon as it has arrived.
+func (p *headerParser) behind() (byte, error) {
+	b := p.b
+	if at := b.r + p.field; at < b.w {
+		return b.buf[at], nil
+	}
+	return p.waitBehind()
+}
+
+func (p *headerParser) waitBehind() (byte, error) {
+	b := p.b
+	defer b.guard()
+	b.settle()
+	if err := b.chain(p.field+1, (*BufReader).more); err != nil {
 		return 0, err
 	}
-	return p[0], nil
+	if at := b.r + p.field; at < b.w {
+		return b.buf[at], nil
+	}
+	next := b.queue.next()
+	return next.blk.mem[next.r], nil
 }
 
 // splitLine takes a header line apart: canonical key, value without blanks

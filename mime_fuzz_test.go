@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"net/textproto"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -28,6 +29,14 @@ func readHeader(t *testing.T, b *BufReader, set func(*BufReader)) headerRead {
 	b.Allocator = mem
 	set(b)
 	h, err := b.ReadMIMEHeader()
+	for err == os.ErrDeadlineExceeded {
+		var more textproto.MIMEHeader
+		more, err = b.ReadMIMEHeader()
+		joinHeaders(h, more)
+	}
+	if f, ok := b.src.(*faltering); ok {
+		f.ahead = false // the rest is read at once
+	}
 	if limit, ok := errors.AsType[*LimitError](err); ok {
 		limit.Size = limit.Max // how much was seen of it depends on the pieces
 	}
@@ -40,9 +49,22 @@ func readHeader(t *testing.T, b *BufReader, set func(*BufReader)) headerRead {
 	return headerRead{h, fmt.Sprint(err), string(rest)}
 }
 
+// faltering returns an error before each read of its source.
+type faltering struct {
+	src         io.Reader
+	ahead, last bool // errors come; the last read was one
+}
+
+func (f *faltering) Read(p []byte) (int, error) {
+	if f.last = f.ahead && !f.last; f.last {
+		return 0, os.ErrDeadlineExceeded
+	}
+	return f.src.Read(p)
+}
+
 // FuzzMIMEHeader: what is accepted here, net/textproto reads alike, and what it alone
 // accepts has a blank in a key. What comes of a header is no matter of the pieces it
-// comes in, nor of the blocks it is read into.
+// comes in, nor of the blocks it is read into, nor of errors in between.
 func FuzzMIMEHeader(f *testing.F) {
 	for _, s := range []string{
 		"A: b\r\n\r\n", "a:b\nA: c\n d\n\te\n\n", "Key : v\n\n", "x\n\n", " x: y\n\n", ":v\n\n",
@@ -69,6 +91,11 @@ func FuzzMIMEHeader(f *testing.F) {
 					return NewBufReaderWithBufLen(&chunked{data: data, sizes: []byte{size | 1}, err: io.EOF, with: true}, 40)
 				},
 				"packets": func() *BufReader { return NewBufReaderChan(packetsOf(data, []byte{3, size | 1})) },
+				"pieces with errors between": func() *BufReader {
+					pieces := &chunked{data: data, sizes: []byte{size | 1, 2}, err: io.EOF}
+					// Each call has limits of its own, and reads a field from its beginning.
+					return NewBufReaderWithBufLen(&faltering{src: pieces, ahead: limit == 0 && len(data) < 1024}, 16)
+				},
 			} {
 				for _, hold := range []bool{false, true} {
 					got := readHeader(t, source(), func(b *BufReader) { set(b); b.HoldViews = hold })

@@ -98,6 +98,7 @@ func TestHeaderLimits(t *testing.T) {
 		{"line", long, 0, 9, nil, 2},
 		{"line too long", long, 0, 8, &LimitError{Limit: "MaxLineBytes", Max: 8, Size: 9}, 0},
 		{"line of a short header", long, 20, 8, &LimitError{Limit: "MaxLineBytes", Max: 8, Size: 9}, 0},
+		{"continued line", "A: 1\n 2345\n\n", 0, 5, &LimitError{Limit: "MaxLineBytes", Max: 5, Size: 6}, 1},
 		{"lines", lines(maxHeaderLines - 1), 0, 0, nil, maxHeaderLines - 1},
 		{"a line too many", lines(maxHeaderLines), 0, 0,
 			&LimitError{Limit: "header lines", Max: maxHeaderLines, Size: maxHeaderLines + 1}, maxHeaderLines},
