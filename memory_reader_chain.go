@@ -50,7 +50,8 @@ func (r *MemoryReader) RangeN(n int, yield func([]byte)) {
 // cannot be unread.
 //
 // For a reader from [RecyclableMemory.NewReader], what yield gets is the caller's
-// to free, and what is removed without a yield is freed by Recycle.
+// to free, and what is removed without a yield is freed by Recycle. What CopyFrom of a
+// RecyclableMemory took from the Go heap yield does not get.
 //
 // Copies of the Memory, and the slice of buffers the reader was made from, stay
 // as they are. O(buffers); allocates when it ends inside a buffer.
@@ -80,7 +81,8 @@ func (r *MemoryReader) ClipFront(yield func([]byte) bool) {
 	}
 	m.Size -= dropped
 	r.cur, r.off, r.next = nil, 0, 0
-	if owner := r.recyclable(); owner != nil {
+	owner := r.recyclable()
+	if owner != nil {
 		owner.clipped(old, whole, part, yield != nil)
 	}
 	if yield == nil {
@@ -88,11 +90,11 @@ func (r *MemoryReader) ClipFront(yield func([]byte) bool) {
 	}
 	for _, b := range old[:whole] {
 		if len(b) > 0 {
-			yield(b)
+			owner.give(b, yield)
 		}
 	}
 	if part > 0 {
-		yield(old[whole][:part:part])
+		owner.give(old[whole][:part:part], yield)
 	}
 }
 

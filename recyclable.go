@@ -140,7 +140,7 @@ func (r *RecyclableMemory) AddRecycleBytes(b []byte) {
 
 // CopyFrom is [Memory.CopyFrom] with the copy in a buffer from NextN, which
 // Recycle frees, or on the Go heap if the allocator has no room; that Recycle
-// leaves alone.
+// leaves alone, and ClipFront does not pass it to yield.
 func (r *RecyclableMemory) CopyFrom(other *Memory) {
 	if other == nil || other.Size == 0 {
 		return
@@ -174,6 +174,13 @@ func (r *RecyclableMemory) Reset() {
 //
 //	a.Free(b[n:])
 //	r.UpdateBuffer(-1, b[:n])
+//
+// Each call copies the slice headers of the chain, so a loop that does this for each
+// buffer takes O(Count()) for each. A loop of short reads adds what they filled, with
+// [ScalableMemoryAllocator.FreeRest] in place of Free, amortized O(1) for each:
+//
+//	b, err := a.Read(src, n)
+//	r.AddRecycleBytes(b)
 //
 // By list, buf takes the place of the old buffer in the list. If that very slice is
 // not in the list, because someone else owns it or it has no capacity, the list stays
@@ -221,9 +228,31 @@ func (r *RecyclableMemory) listed(list [][]byte, index int) int {
 //	reader.ClipFront(a.Free)
 //
 // unless the chain holds buffers that someone else owns, which only their owner may
-// free.
+// free. What CopyFrom took from the Go heap is not passed to yield: the garbage
+// collector frees it.
+//
+// The reader is of this variable and not of its copies: while it is in use do not
+// return or store the RecyclableMemory by value, or make the reader anew of the copy.
 func (r *RecyclableMemory) NewReader() MemoryReader {
 	return MemoryReader{Memory: &r.Memory, Length: r.Size, owner: r}
+}
+
+// give passes b to yield, unless it is what CopyFrom took from the Go heap. That is
+// forgotten with its last byte, unless Recycle would free another part of it.
+func (r *RecyclableMemory) give(b []byte, yield func([]byte) bool) {
+	i := -1
+	if r != nil && len(r.heap) > 0 {
+		i = slices.IndexFunc(r.heap, func(whole []byte) bool { return within(b, whole) })
+	}
+	if i < 0 {
+		yield(b)
+		return
+	}
+	whole := r.heap[i]
+	isPart := func(other []byte) bool { return within(other, whole) }
+	if within(whole[len(whole)-1:], b) && !slices.ContainsFunc(r.owned, isPart) {
+		r.heap = slices.Delete(r.heap, i, i+1)
+	}
 }
 
 // clipped follows a ClipFront, which took out the first whole buffers of list and

@@ -241,3 +241,83 @@ func TestRecyclableClipElsewhere(t *testing.T) {
 	r.Recycle()
 	freeAll(t, a, nil)
 }
+
+// withHeapCopies returns a memory, and a function that adds a copy on the Go heap to it.
+func withHeapCopies(t *testing.T) (r *RecyclableMemory, a *ScalableMemoryAllocator, copyOf func(text string)) {
+	r, a = newRecyclable(t)
+	full := NewScalableMemoryAllocator(1024)
+	if err := full.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return r, a, func(text string) {
+		src := NewMemory([]byte(text))
+		r.SetAllocator(full)
+		r.CopyFrom(&src)
+		r.SetAllocator(a)
+	}
+}
+
+// TestRecyclableClipHeapCopy: what CopyFrom took from the Go heap is neither passed to
+// yield nor freed by Recycle, wherever ClipFront ends, with and without a yield, in turn.
+func TestRecyclableClipHeapCopy(t *testing.T) {
+	yields := map[string]func(*ScalableMemoryAllocator) func([]byte) bool{
+		"freed": func(a *ScalableMemoryAllocator) func([]byte) bool { return a.Free },
+		"nil":   func(*ScalableMemoryAllocator) func([]byte) bool { return nil },
+	}
+	for _, byList := range []bool{false, true} {
+		for _, names := range [][2]string{{"freed", "freed"}, {"freed", "nil"}, {"nil", "freed"}, {"nil", "nil"}} {
+			for first := range 26 {
+				for second := range 26 - first {
+					r, a, copyOf := withHeapCopies(t)
+					if byList {
+						r.InitRecycleIndexes(4)
+					}
+					r.NextN(5)
+					copyOf("0123456789")
+					copyOf("abcde")
+					r.NextN(5)
+					rd := r.NewReader()
+					for i, n := range []int{first, second} {
+						if err := rd.Skip(n); err != nil {
+							t.Fatal(err)
+						}
+						rd.ClipFront(yields[names[i]](a))
+					}
+					if names == [2]string{"freed", "freed"} {
+						read, kept := first+second, 2
+						if read >= 15 {
+							kept--
+						}
+						if read >= 20 {
+							kept--
+						}
+						wantLive(t, a, max(5-read, 0)+min(25-read, 5), "clipped")
+						if len(r.heap) != kept {
+							t.Errorf("%d copies are kept, want %d", len(r.heap), kept)
+						}
+					}
+					r.Recycle()
+					freeAll(t, a, nil)
+					if t.Failed() {
+						t.Fatalf("list=%v, %q after %d and %d bytes", byList, names, first, second)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestRecyclableClipHeapCopyLater: a list made after the copy, and parts of a copy that
+// are clipped without a yield, stay the garbage collector's.
+func TestRecyclableClipHeapCopyLater(t *testing.T) {
+	r, a, copyOf := withHeapCopies(t)
+	copyOf("0123456789")
+	r.InitRecycleIndexes(1)
+	rd := r.NewReader()
+	_ = rd.Skip(4)
+	rd.ClipFront(nil)
+	_ = rd.Skip(6)
+	rd.ClipFront(a.Free)
+	r.Recycle()
+	freeAll(t, a, nil)
+}
