@@ -10,8 +10,9 @@ import (
 //
 // The error is [io.EOF] when nothing is left, a [*LimitError] if the next
 // MaxLineBytes bytes contain no ending, or the source's. On error nothing is
-// consumed. O(length): each byte is looked at once, and one string is
-// allocated.
+// consumed. Where a line that was cut off must not pass for a whole one, use
+// ReadUntil, for which that is [io.ErrUnexpectedEOF]. O(length): each byte is looked
+// at once, and one string is allocated.
 func (b *BufReader) ReadLine() (string, error) {
 	n, err := b.line("ReadLine", limitOf(b.MaxLineBytes, DefaultMaxLineBytes))
 	if err != nil {

@@ -68,8 +68,8 @@ func (b *BufReader) number(n, most int) ([]byte, error) {
 // ReadBE32 consumes an unsigned number of n bytes, most significant first.
 //
 // Requires 0 <= n <= 4, else [ErrInvalidSize]; other errors as for Next. On
-// error nothing is consumed. O(n), never allocates once the reader has a
-// block.
+// error nothing is consumed. O(n), allocates for an error only once the reader
+// has a block.
 func (b *BufReader) ReadBE32(n int) (uint32, error) { return b.word(n, (*BufReader).readBE32Slow) }
 
 // word is the fast path of ReadBE32.
@@ -158,7 +158,7 @@ func (b *BufReader) littleEndian(n, most int) (uint64, error) {
 //
 // The error is [ErrOverflow] beyond 64 bits; other errors as for Next. On error
 // nothing is consumed. O(length), never waits for more than the number's own
-// bytes.
+// bytes; allocates for an error only once the reader has a block.
 func (b *BufReader) ReadLEB128() (v uint64, n int, err error) {
 	for n = 1; ; n++ {
 		if b.w-b.r < n {

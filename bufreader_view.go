@@ -9,11 +9,12 @@ import (
 // valid until the next call on the reader.
 //
 // Requires 0 <= n <= MaxFrameBytes. Like bufio's Peek it returns the bytes that
-// have arrived together with the error, [io.EOF] included; [ErrInvalidSize],
-// [*LimitError] and a lack of memory to join them come without bytes. O(1) when the
-// bytes lie in one block; otherwise they are copied, each a few times if results
-// overlap in small steps. Beyond seven eighths of BufLen such steps move what is
-// unread, as with bufio. Allocates a block when they fit in no other.
+// have arrived together with the error, [io.EOF] included: bytes with io.EOF mean that
+// the input ended within what was asked for. [ErrInvalidSize], [*LimitError] and a lack
+// of memory to join them come without bytes. O(1) when the bytes lie in one block;
+// otherwise they are copied, each a few times if results overlap in small steps. Beyond
+// seven eighths of BufLen such steps move what is unread, as with bufio. Allocates a
+// block when they fit in no other.
 func (b *BufReader) Peek(n int) ([]byte, error) { return b.ahead(n, (*BufReader).peekSlow) }
 
 // ahead is the fast path of Peek, with the slow path as a parameter, as in nextByte.
@@ -203,6 +204,10 @@ func (b *BufReader) want(op string, n int) error {
 // ReadShared consumes n bytes and returns them as shared memory, valid until its
 // last Release whatever the reader does, even after Recycle. Nothing is copied; a
 // frame that spans two blocks costs one more reference.
+//
+// To change the bytes before they are shared, such as to unmask them, write to the view
+// of a Peek(n) that did not fail: ReadShared(n) then returns what the view holds, and
+// does not fail either.
 //
 // A frame pins everything that was read into its blocks, so keeping a few bytes for
 // long may cost up to BufLen: copy those instead. Requires 0 <= n <= MaxFrameBytes;

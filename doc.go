@@ -71,7 +71,8 @@
 // # Build tags
 //
 // A build tag only changes a default. Every build has the same names with the
-// same behaviour, and whatever a tag selects can also be chosen at run time.
+// same behaviour, except with disable_rm (see [RecyclableMemory]), and whatever a tag
+// selects can also be chosen at run time.
 //
 //   - twotree: placement by two trees, [WithPlacement]; for an [Allocator],
 //     offset.NewTwoTree

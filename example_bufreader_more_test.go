@@ -111,6 +111,27 @@ func ExampleBufReader_ReadLen() {
 	// Output: 4
 }
 
+// The payload of a WebSocket frame is masked. It is changed where it lies, and shared
+// then.
+func ExampleBufReader_ReadShared_unmask() {
+	mask := [4]byte{0x37, 0xfa, 0x21, 0x3d}
+	r := gomem.NewBufReader(strings.NewReader("\x7f\x9f\x4d\x51\x58" + "next"))
+	defer r.Recycle()
+	payload, err := r.Peek(5)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for i := range payload {
+		payload[i] ^= mask[i%4]
+	}
+	frame, err := r.ReadShared(5)
+	next, _ := r.ReadString(4)
+	m := frame.Memory()
+	fmt.Println(string(m.ToBytes()), err, next, frame.Release())
+	// Output: Hello <nil> next <nil>
+}
+
 func ExampleLimitError() {
 	r := gomem.NewBufReader(strings.NewReader("\x7f\xff\xff\xff..."))
 	defer r.Recycle()

@@ -215,7 +215,7 @@ func (r *MemoryReader) ReadBytes(n int) ([]byte, error) {
 }
 
 // Skip consumes n bytes. O(1) within a buffer, inlined, else O(buffers passed);
-// never allocates.
+// allocates for an error only.
 func (r *MemoryReader) Skip(n int) error { return r.pass(n, (*MemoryReader).skipSlow) }
 
 // pass is the fast path of Skip.
@@ -238,7 +238,7 @@ func (r *MemoryReader) skipSlow(n int) error {
 // Unread gives the last n bytes back, across buffers, so that they are read
 // again. If n is negative, more than has been read, or more than ClipFront has
 // left, nothing changes; [MemoryReader.TryUnread] says why. O(1) within a buffer,
-// else O(buffers passed); never allocates.
+// else O(buffers passed); allocates only if nothing changes.
 func (r *MemoryReader) Unread(n int) { _ = r.TryUnread(n) }
 
 // TryUnread is [MemoryReader.Unread] with the reason when nothing changes: the

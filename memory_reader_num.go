@@ -8,8 +8,8 @@ import (
 )
 
 // ReadBE reads n bytes as one big-endian number, 0 <= n <= 4. Any other n is
-// refused with [ErrInvalidSize]. O(n), never allocates; four bytes of one buffer
-// are read inlined.
+// refused with [ErrInvalidSize]. O(n), allocates for an error only; four bytes of one
+// buffer are read inlined.
 func (r *MemoryReader) ReadBE(n int) (uint32, error) { return r.word(n, (*MemoryReader).readBESlow) }
 
 // word is the fast path of ReadBE.
@@ -45,7 +45,7 @@ func (r *MemoryReader) ReadBE64(n int) (uint64, error) {
 }
 
 // ReadLE reads n bytes as one little-endian number, 0 <= n <= 4. Any other n is
-// refused with [ErrInvalidSize]. O(n), never allocates.
+// refused with [ErrInvalidSize]. O(n), allocates for an error only.
 func (r *MemoryReader) ReadLE(n int) (uint32, error) {
 	if n > 4 {
 		return 0, tooWide(n, 4)
@@ -90,8 +90,8 @@ const maxLEB128 = 10
 // An encoding padded with zero bits (0x81 0x00 for 1) is read like any other, as
 // AV1 requires (specification, section 4.10.5). A number that needs more bits than
 // a uint, or that goes on after 10 bytes, is refused with [ErrOverflow]. Whatever
-// the error, nothing is consumed. O(1), never allocates; a number of one byte is
-// read inlined.
+// the error, nothing is consumed. O(1), allocates for an error only; a number of one
+// byte is read inlined.
 func (r *MemoryReader) LEB128Unmarshal() (v uint, n int, err error) {
 	// Named results, because returning the call costs more than inlining allows.
 	v, n, err = r.sevenBits((*MemoryReader).leb128)

@@ -54,6 +54,10 @@ func (p *packets) close() {
 // Feed sends packet to Mouth without waiting. True means that it was sent, and so
 // given away; false that Mouth is full or closed, or that there is none. Another
 // goroutine may read meanwhile. O(1), never allocates.
+//
+// It must not run at the same time as Recycle or Reset, which is a data race; a Feed
+// after them returns false. Stop the producer before, or let it close Mouth when it has
+// sent all, and read up to [io.EOF].
 func (b *BufReader) Feed(packet []byte) (sent bool) {
 	mouth := b.Mouth
 	defer func() { _ = recover() }() // closed: there is no way to ask

@@ -162,6 +162,13 @@ func (s *SharedMemory) Memory() Memory {
 // It returns the number of bytes written. The error is that of w,
 // [io.ErrShortWrite] if w stopped early without one, [ErrInvalidWrite] if its count is
 // impossible, or [ErrReleased]. Never allocates itself.
+//
+// To be able to go on after an error, such as a write deadline, write with a reader,
+// which consumes what w took, until its Length is 0:
+//
+//	m := s.Memory()
+//	rd := m.NewReader()
+//	_, err := rd.WriteTo(w) // and again
 func (s *SharedMemory) WriteTo(w io.Writer) (int64, error) {
 	if atomic.LoadInt32(&s.refs) <= 0 {
 		return 0, ErrReleased
