@@ -65,6 +65,7 @@ func mustGoUnlent(t *testing.T, h *Heap, n int) {
 // TestLentChunkStays: the same for a chunk that a larger block is lent from.
 func TestLentChunkStays(t *testing.T) {
 	needPins(t)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for _, next := range []int{100 << 10, 100} {
 		mustKeepChunkLent(t, next)
 	}
