@@ -36,4 +36,9 @@ var fillFaults = []fault{
 	{name: "short rest read straight", file: "bufreader_read.go", from: "b.err == nil && len(rest) >= b.least()", to: "b.err == nil"},
 	{name: "large block kept behind Release", file: "bufreader.go", from: "\t\tif !b.regular() { // made", to: "\t\tif false { // made"},
 	{name: "cut request keeps what came", file: "bufreader_read.go", from: "\t\t\tb.putBack(p[:at])\n", to: "\t\t\tb.putBack(nil)\n"},
+	{name: "header field consumed before it has ended", file: "mime.go", from: "if interrupted(err) {", to: "if false {"},
+	{name: "line of a header searched from its field's beginning", file: "mime.go", from: "&spot{from: p.field}", to: "&spot{}"},
+	{name: "field of a header not consumed", file: "mime.go", from: "\tp.b.r += n\n\tp.field", to: "\tp.field"},
+	{name: "copy on the Go heap passed to yield", file: "recyclable.go", from: "r != nil && len(r.heap) > 0", to: "r != nil && len(r.heap) > 99"},
+	{name: "rest of a copy on the Go heap passed to yield", file: "recyclable.go", from: "within(whole[len(whole)-1:], b) && ", to: ""},
 }
