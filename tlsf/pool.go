@@ -2,6 +2,7 @@ package tlsf
 
 import (
 	"fmt"
+	"os"
 	"sync"
 	"unsafe"
 
@@ -53,9 +54,9 @@ func roundUp(n, to int) int { return (n + to - 1) &^ (to - 1) }
 // New makes a pool of size bytes, rounded up to a multiple of 16, or of 64 for the
 // largest. All of them are for blocks: the tables lie beside them, on the Go heap.
 //
-// size must be positive and less than 128 GiB, or New returns ErrInvalidSize; if
-// the memory is not available, or not what a [backing.Source] has to return, it
-// returns ErrOutOfMemory. Without options the memory comes from the Go heap and,
+// size must be positive and at most 128 GiB less 64 bytes, or New returns
+// ErrInvalidSize; if the memory is not available, or not what a [backing.Source] has to
+// return, it returns ErrOutOfMemory. Without options the memory comes from the Go heap and,
 // like any slice, lives as long as something refers to it. O(1), apart from the
 // work of the system and of the options.
 func New(size int, opts ...Option) (*Pool, error) {
@@ -101,12 +102,20 @@ func (p *Pool) prepare(c *config) {
 	for i := 0; i < len(p.mem); i += p.src.PageSize() {
 		p.mem[i] = 0
 	}
-	// Taking and giving back blocks, and clearing the tables, writes to every
-	// page of them.
+	// Taking and giving back blocks writes to every page of the nodes, and clearing the
+	// tables to every page of what is cleared.
 	for range c.blocks {
 		if p.place.Allocate(1) < 0 {
 			break
 		}
+	}
+	p.place.Reset()
+	// The table from granules to nodes is not. There a block that grows over the pool
+	// leaves an entry of four bytes on each page.
+	step := p.place.Granule() * os.Getpagesize() / 4
+	at, size := p.place.Allocate(1), 1
+	for to := step; to < len(p.mem) && p.place.Resize(at, size, to); to += step {
+		size = to
 	}
 	p.place.Reset()
 }
