@@ -90,14 +90,15 @@ func (s mmapSource) reserve(size int) (region, mem []byte, err error) {
 	if s.has(hugePages) && size >= hugePage {
 		align = hugePage
 	}
-	size = roundUp(size, align)
+	whole := roundUp(size, align)
 	if !s.has(guardPages) {
-		region, err = sysMap(size, align)
+		region, err = sysMap(whole, align)
 		return region, region, err
 	}
-	// The guards are as wide as the alignment, so that what is between them
-	// keeps it. They cost address space only.
-	if region, err = sysMap(size+2*align, align); err != nil {
+	// The lower guard is as wide as the alignment, so that what is behind it keeps that,
+	// and the upper one at least; it begins with the next page. They cost address space only.
+	size = roundUp(size, pageSize)
+	if region, err = sysMap(whole+2*align, align); err != nil {
 		return nil, nil, err
 	}
 	low, mem, high := region[:align], region[align:align+size], region[align+size:]

@@ -4,6 +4,7 @@ package backing_test
 
 import (
 	"errors"
+	"os"
 	"runtime"
 	"runtime/debug"
 	"testing"
@@ -139,8 +140,20 @@ func TestProtect(t *testing.T) {
 }
 
 func TestGuardPages(t *testing.T) {
-	src := backing.Mmap(backing.GuardPages())
-	mem := mustMap(t, src, 2*src.PageSize())
+	for _, c := range []struct {
+		src  backing.Source
+		size int
+	}{
+		{backing.Mmap(backing.GuardPages()), 2 * os.Getpagesize()},
+		{backing.Mmap(backing.GuardPages(), backing.HugePages()), 2<<20 + os.Getpagesize()},
+	} {
+		mustFaultBeside(t, c.src, c.size)
+	}
+}
+
+func mustFaultBeside(t *testing.T, src backing.Source, size int) {
+	t.Helper()
+	mem := mustMap(t, src, size)
 	first := unsafe.Pointer(&mem[0])
 	before := (*byte)(unsafe.Add(first, -1))
 	behind := (*byte)(unsafe.Add(first, len(mem)))
