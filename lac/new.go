@@ -60,8 +60,8 @@ func newFlat[T any](ac *Allocator) unsafe.Pointer {
 }
 
 // New allocates a T. The result is zeroed, aligned to 8 bytes and valid until
-// the arena is released. It comes from the Go heap if ac is nil or released
-// (the latter is reported as [ErrReleased]). O(1): one compare and one add,
+// the arena is released. It comes from the Go heap, aligned as there, if ac is nil or
+// released (the latter is reported as [ErrReleased]). O(1): one compare and one add,
 // inlined.
 func New[T any](ac *Allocator) *T {
 	return (*T)(alloc(ac, max(unsafe.Sizeof(cell[T]{}), word), (*Allocator).elsewhere, func(ac *Allocator) unsafe.Pointer {

@@ -132,6 +132,18 @@ func TestTLSFStartsSmall(t *testing.T) {
 	}
 }
 
+// The zero value has no room, whatever is reserved, and nothing is wrong with it.
+func TestZeroTLSFReserve(t *testing.T) {
+	var a offset.TLSF
+	a.Reserve(5)
+	if at := a.Allocate(1); at >= 0 {
+		t.Errorf("a block at %d", at)
+	}
+	if err := a.Verify(); err != nil {
+		t.Error(err)
+	}
+}
+
 // Reserve makes room for as many blocks as it is told, and for none if that is
 // negative.
 func TestTLSFReserve(t *testing.T) {

@@ -85,7 +85,7 @@ func drawBlocks(b *strings.Builder, blocks iter.Seq2[Block, bool]) {
 // Verify checks every invariant in the type's comment and returns nil if all hold.
 // O(n).
 func (t *TLSF) Verify() error {
-	if t.nodes == nil && t.total == 0 && t.free == 0 {
+	if len(t.nodes) == 0 && t.total == 0 && t.free == 0 {
 		return nil
 	}
 	if t.shift < 3 || t.shift > 6 || t.low != 1<<t.shift-1 || t.total > maxGranules || uint(t.classes) != tlsfClass(t.total)+1 ||

@@ -64,8 +64,9 @@ type Played struct {
 
 // Play replays a trace on a and gives back what it leaves live. A request that
 // finds no room is counted, and its free skipped; one of size 0 takes an id and
-// nothing else. Errors: a Free that was refused, with the number of the
-// operation. Cost: O(operations) besides the allocator's.
+// nothing else. A second free of an id is skipped as well: [ReadTrace] refuses
+// such a trace. Errors: [ErrUnknownID], and a Free that was refused, with the
+// number of the operation. Cost: O(operations) besides the allocator's.
 func Play(t Trace, a offset.Allocator) (Played, error) {
 	var p Played
 	ids := make([]offset.Block, 0, len(t))
