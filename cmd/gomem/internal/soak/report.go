@@ -116,6 +116,8 @@ func (l *load) report(w io.Writer) {
 		}
 		s.WriteByte('\n')
 	}
-	fmt.Fprintf(&s, "resident memory was back at the latest %v after a drain\n", l.worstResident.Round(time.Millisecond))
+	if l.worstResident > 0 {
+		fmt.Fprintf(&s, "resident memory was back at the latest %v after a drain\n", l.worstResident.Round(time.Millisecond))
+	}
 	io.WriteString(w, s.String())
 }
