@@ -80,7 +80,8 @@
 //   - enable_mmap: chunks from the system instead of the Go heap, [WithBacking]
 //   - disable_rm: recyclable memory from the Go heap,
 //     [RecyclableMemory.SetRecycling]
-//   - gomem_debug: every allocator in debug mode, [WithDebug]
+//   - gomem_debug: every ScalableMemoryAllocator in debug mode, [WithDebug], and
+//     placements that check themselves
 //
 // The tag gomem_portable compiles the form that other platforms and the race
 // detector use, which does not call into the runtime's internals. The tag purego

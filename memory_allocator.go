@@ -64,9 +64,9 @@ func (c *fixedChunk) idle() {
 }
 
 // GetMemoryAllocator returns an allocator with a chunk of its own: size bytes
-// on the Go heap, zeroed. If size is not positive, or more than the Go heap can
-// provide, it has no room. O(size), O(1) if there is a chunk of that size which an
-// earlier allocator gave back with Recycle.
+// on the Go heap, zeroed. If size is not positive, or beyond any address space, it has
+// no room; otherwise, like make, it ends the program when memory runs out. O(size), O(1)
+// if the pool, where Recycle leaves chunks, gives one of that size.
 func GetMemoryAllocator(size int) *MemoryAllocator {
 	m := new(MemoryAllocator)
 	if size <= 0 {

@@ -115,8 +115,9 @@ func WithBacking(src backing.Source) Option {
 // segments.
 func WithPooledChunks(on bool) Option { return func(c *settings) { c.pooled = on } }
 
-// WithMaxBytes bounds the bytes that the allocator maps. The bound is never
-// exceeded, not even by a byte: a Malloc that would need more fails with
+// WithMaxBytes bounds the bytes that the allocator asks its source for, in multiples of
+// 64; a source rounds them up to pages, and adds guard pages if they were asked for. The
+// bound is never exceeded, not even by a byte: a Malloc that would need more fails with
 // ErrLimit, after it has looked for memory in the caches of all processors, for
 // which the world stops for 20 to 50 µs. n <= 0 means no bound but [math.MaxInt],
 // past which a Malloc fails with ErrOutOfMemory: a 32-bit system may have more than

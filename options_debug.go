@@ -55,12 +55,13 @@ type LeakError = guard.LeakError
 // WithDebug watches every block of the allocator:
 //
 //   - The report of a refused free says where the block was allocated, freed and
-//     freed again.
+//     freed again, as long as it is live or in quarantine.
 //   - Red zones on both sides of a block are checked whenever a part of it is
 //     freed, exactly to the byte, and by Verify.
 //   - Freed memory is filled with 0xDB and kept from reuse, in quarantine, until
 //     more than Quarantine bytes are there, or nothing was freed for half a
-//     second, or Trim is called, or its guard pages are needed. Then it is checked that nobody wrote to it. A
+//     second, or Trim is called, or its guard pages are needed. Then it is checked
+//     that nobody wrote to it. A
 //     second free of memory in quarantine is always refused: it cannot have been
 //     handed out again.
 //   - GuardPages puts each block at the end of a mapping of its own, so that

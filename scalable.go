@@ -40,8 +40,8 @@ import (
 //
 // A nil *ScalableMemoryAllocator is valid: it allocates from the Go heap and frees
 // nothing. The zero value is not: to allocate from it or to free is a panic with a nil
-// pointer dereference, because checking for it would cost a test in each. Use
-// [NewScalableMemoryAllocator].
+// pointer dereference, because checking for it would cost a test in each, and who goes
+// on behind that may wait for ever. Use [NewScalableMemoryAllocator].
 type ScalableMemoryAllocator heap.Heap
 
 // engine is a as what it is; nil stays nil.
@@ -56,8 +56,9 @@ func (a *ScalableMemoryAllocator) engine() *heap.Heap { return (*heap.Heap)(a) }
 type MisuseError = heap.MisuseError
 
 // NewScalableMemoryAllocator returns an allocator whose first chunk will have
-// size bytes, or a default size if size is not positive. It maps nothing before
-// the first Malloc; an allocator that is never used costs a few hundred bytes.
+// size bytes, rounded up, or a default size if size is not positive; a first block above
+// 256 KiB that is larger gets a chunk of its own size. It maps nothing before the first
+// Malloc; an allocator that is never used costs 1 KB.
 func NewScalableMemoryAllocator(size int, opts ...Option) *ScalableMemoryAllocator {
 	s := asBuilt()
 	if s.Size = size; size <= 0 {
@@ -81,8 +82,10 @@ const defaultChunk = 64 << 10
 // heap does it.
 //
 // Malloc returns nil if n is negative, memory is exhausted, the limit is
-// reached or the allocator is closed; TryMalloc tells which. If n is 0 it
-// returns an empty slice that needs no Free. O(1) with the default placement;
+// reached or the allocator is closed; TryMalloc tells which. With memory from the Go
+// heap, the default, exhaustion ends the program instead, as with make, unless
+// WithMaxBytes stops the request before. If n is 0 it returns an empty slice that needs
+// no Free, closed or not. O(1) with the default placement;
 // maps a chunk when all are full.
 func (a *ScalableMemoryAllocator) Malloc(n int) []byte { return a.engine().Malloc(n) }
 
@@ -117,7 +120,7 @@ const maxAlign = 4096
 // Free gives back b, a block or any part of one that is still live, and returns
 // true. It returns true and does nothing for an empty b, which needs no Free. It
 // returns false and changes nothing if any byte of b is not live memory of this
-// allocator, or if a is nil. O(1) with the default placement; never allocates for
+// allocator, and for any b if a is nil. O(1) with the default placement; never allocates for
 // a whole block. Freeing a part of a block of 4 to 64 KiB, the first after a run
 // of such blocks that were freed whole, may make the allocator's other users wait
 // for some ten microseconds.
@@ -141,7 +144,7 @@ func (a *ScalableMemoryAllocator) FreeRest(b *[]byte, keep int) {
 // Borrow returns n bytes that nobody owns: a borrow, valid until the next
 // allocation or Borrow from this allocator by any goroutine, and no longer than the
 // allocator itself is in use: chunks of mmap are unmapped when it is garbage. Do not
-// free it. It counts in no statistic. Borrow returns nil in the same cases as Malloc.
+// free it. It is not among the bytes that were allocated, freed or are live. Borrow returns nil in the same cases as Malloc.
 func (a *ScalableMemoryAllocator) Borrow(n int) []byte { return a.engine().Borrow(n) }
 
 // Read reads once from r into n bytes of new memory and returns what arrived,

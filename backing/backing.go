@@ -30,7 +30,8 @@ type Source interface {
 	// Map returns a mapping of exactly size bytes, all zero, with cap == len,
 	// aligned to PageSize(). size must be positive; a source rounds up to its
 	// pages internally. An mmap source touches no page of it. On error
-	// nothing is left mapped; the error wraps ErrOutOfMemory and the errno.
+	// nothing is left mapped; the error wraps ErrOutOfMemory and the errno, or
+	// ErrInvalidSize if size is not positive.
 	Map(size int) ([]byte, error)
 
 	// Unmap gives a mapping back, whole, exactly as Map returned it. No slice

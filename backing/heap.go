@@ -26,7 +26,8 @@ type heapSource struct{}
 // Map asks the runtime for whole pages, which the runtime zeroes unless they
 // are fresh from the system. It fails only for a size that no address space
 // can hold; otherwise, like make, it ends the program when memory runs out.
-// Unmap does not notice a second or a partial Unmap, and neither does harm.
+// Unmap does not notice a second Unmap, or one of whole pages at the beginning, and
+// neither does harm.
 // Release does nothing. Safe for use by several goroutines.
 func Heap() Source { return heapSource{} }
 

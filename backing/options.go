@@ -17,8 +17,9 @@ const (
 
 // HugePages aligns mappings of 2 MiB and more to 2 MiB, rounds the address
 // space behind them up to a multiple of it, and advises the system to use huge
-// pages. Touching one byte may then take 2 MiB of memory at once. Where the
-// system has no such advice (all but Linux) it changes nothing.
+// pages. Touching one byte may then take 2 MiB of memory at once. On darwin and the
+// BSDs, which have no such advice, it aligns and rounds only, and on Windows it changes
+// nothing.
 func HugePages() MmapOption { return MmapOption{hugePages} }
 
 // Populate makes Map touch every page, so that no later access waits for the

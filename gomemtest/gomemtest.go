@@ -6,7 +6,8 @@
 //		serve(a)
 //	} // fails if a block was not freed, freed twice, or written out of bounds
 //
-// Each failure comes with the stack of the block's allocation.
+// Each failure about a block comes with the stack of its allocation; one about memory
+// that is no block's, or not any more, names the range.
 package gomemtest
 
 import (
@@ -19,7 +20,8 @@ import (
 
 // New returns an allocator in debug mode (see [gomem.WithDebug]) that fails t
 // at each misuse and each damage, when it happens or is found. At the end of
-// the test it closes itself and fails t for each block that is still live.
+// the test it closes itself and fails t if blocks are still live, naming them by the
+// place of their allocation.
 // Options are applied after its own; WithMisuse takes the reports away from t.
 //
 // If the test itself closes the allocator, Close reports the live blocks as a

@@ -23,7 +23,7 @@ type command struct {
 
 var commands = []command{
 	{"relay", "send FLV streams to many TCP subscribers without copying, and compare with bufio", relay.Run},
-	{"replay", "replay an allocation trace against every placement and backing", replay.Run},
+	{"replay", "replay an allocation trace on every placement, over mmap, huge pages and the Go heap", replay.Run},
 	{"soak", "load an allocator from many goroutines and check everything it promises", soak.Run},
 	{"wcet", "time single operations of the real-time pool, up to the worst case", wcet.Run},
 }

@@ -1,9 +1,9 @@
 // Package check holds the one switch that turns the expensive self-checks on.
 //
 // The build tag gomem_debug sets [Enabled]. It is a constant, so a guarded
-// check costs nothing in the default build. The tag changes no exported type
-// and no result; it only makes a broken invariant stop the program where it
-// broke.
+// check costs nothing in the default build. The tag changes no exported type; it
+// makes a broken invariant stop the program where it broke, and misuse that the default
+// build may miss is found.
 package check
 
 // Must panics when err is not nil. Call it under [Enabled] with the result of

@@ -22,9 +22,9 @@ import (
 
 const usage = `usage: gomem replay [flags] FILE...
 
-Replays allocation traces on every placement and backing and on the Go heap,
-and prints what each costs in time and memory. All files are checked
-before the first is replayed.
+Replays allocation traces on every placement, over mmap, over huge pages and over
+the Go heap, and with make, and prints what each costs in time and memory. All files
+are checked before the first is replayed.
 
 A trace is a file of little-endian uint32, one per operation. A value below 2^31
 means "allocate that many bytes"; the block gets the next id 0, 1, 2... With the
