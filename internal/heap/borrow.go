@@ -104,14 +104,14 @@ func (h *Heap) lendSlot(n int, sp *span) (b []byte) {
 	return b
 }
 
-// lend notes that bytes of c are lent. Under mu.
+// lend notes that bytes of c are lent. Under mu, not pinned.
 func (h *Heap) lend(c *chunk) {
 	malloced, _ := h.totals()
 	h.lent, h.lentAt = c, uint32(malloced)
 }
 
 // loan returns the chunk in which a borrow may lie that no slot serves, nil if there is
-// none: it ends with the next block. Under mu.
+// none: it ends with the next block. Under mu, not pinned.
 func (h *Heap) loan() *chunk {
 	if h.lent != nil {
 		if malloced, _ := h.totals(); uint32(malloced) != h.lentAt {

@@ -93,6 +93,28 @@ func mustKeepChunkLent(t *testing.T, next int) {
 	mustVerify(t, h)
 }
 
+// TestLentSpanMelts: what is lent of a span stays when a part that is freed melts that.
+func TestLentSpanMelts(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	for _, n := range []int{5000, 40_000} {
+		h := sharedOut(t, n)
+		block := mustMalloc(t, h, n)
+		b := h.Borrow(n)
+		mustFree(t, h, block[:n/2])
+		if h.spanAt(addressOf(block)) != nil {
+			t.Fatalf("the span of blocks of %d bytes is as it was", n)
+		}
+		mustFree(t, h, block[n/2:])
+		if err := h.Trim(); err != nil {
+			t.Fatal(err)
+		}
+		if !h.Owns(b) {
+			t.Errorf("%d bytes that are lent were given back", n)
+		}
+		mustGoUnlent(t, h, n)
+	}
+}
+
 // TestFewInChunkOfLargeBlock: the chunk of a large block has a placement for few, but
 // not that of a span, be it the largest.
 func TestFewInChunkOfLargeBlock(t *testing.T) {

@@ -56,14 +56,15 @@ func (h *Heap) meltSpan(sp *span) {
 		unpin(s)
 		h.pause()
 	}
-	if owner.lends(sp) {
-		h.lend(sp.chunk)
-	}
+	lends := owner.lends(sp)
 	h.freeze(owner, sp)
 	if owner == s {
 		unpin(s)
 	} else {
 		h.resume()
+	}
+	if lends {
+		h.lend(sp.chunk) // not while pinned: it asks all shards
 	}
 	sp.next = nil
 	h.dissolve(sp)

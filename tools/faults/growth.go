@@ -29,6 +29,7 @@ var heapFaults = []fault{
 	{name: "guest gets no span of its own", file: "shard.go", from: "s.spanless(c) && s.own(host) == exhausted {", to: "s.spanless(c) {"},
 	{name: "loan from a host not seen", file: "shard.go", from: "s.cur[s.lent-1] == sp\n", to: "s.lent-1 == int(sp.class)\n"},
 	{name: "loan outlives a block that is placed", file: "reclaim.go", from: "\t\t\ts.lent = 0\n", to: ""},
+	{name: "loan ends when its span melts", file: "melt.go", from: "lends := owner.lends(sp)", to: "lends := owner == nil"},
 	{name: "loan of a chunk outlives a slot", file: "borrow.go", from: "uint32(malloced) != h.lentAt", to: "uint32(malloced) != h.lentAt && h.closed"},
 	{name: "what is in quarantine keeps the chunks of a heap that is gone", file: "debug.go", from: "if w.Left > 0 && w != d.borrowed {", to: "if w != nil {"},
 	{name: "live blocks in debug mode keep no chunk", file: "debug.go", from: "live[w.chunk] = true", to: "live[nil] = true"},
