@@ -111,8 +111,8 @@ TEXT ·free(SB), NOSPLIT|NOFRAME, $0-0
 
 	// R10: sp.recs; if sp.recs[i] == stateLive|len(b)
 	MOVQ    span_recs(SI), R10
-	MOVL    (R10)(R9*4), R11
-	XORL    $const_stateLive, R11
+	MOVLQSX (R10)(R9*4), R11
+	XORQ    $-const_stateLive, R11 // negative unless live
 	CMPQ    CX, R11
 	JNE     inGo
 

@@ -192,4 +192,16 @@ func TestEntriesLook(t *testing.T) {
 	}
 	sp.recs = all
 	mustFree(t, h, b)
+
+	// A record of a slot that is not live may have the low bits of a length.
+	for _, more := range []int{0, 1 << 31, 1 << 32} {
+		// Safety: nobody follows the pointer outside the block.
+		again := struct {
+			p        unsafe.Pointer
+			len, cap int
+		}{unsafe.Pointer(&b[0]), more + int(sp.recs[i]), more + int(sp.recs[i])}
+		if h.Free(*(*[]byte)(unsafe.Pointer(&again))) {
+			t.Errorf("a second free, of %d bytes, was taken", again.len)
+		}
+	}
 }
