@@ -120,3 +120,8 @@ func (h *Heap) loan() *chunk {
 	}
 	return h.lent
 }
+
+// lends says whether sp, a current span, may have a borrower.
+func (s *shard) lends(sp *span) bool {
+	return s.lent > 0 && s.lentAt == s.malloced && s.cur[s.lent-1] == sp
+}

@@ -75,7 +75,7 @@ func (h *Heap) meltSpan(sp *span) {
 // span itself is garbage. Queued slots are free already. Under mu, pinned to the
 // owner's P or with the heap paused; dissolve has to follow without releasing mu.
 func (h *Heap) freeze(owner *shard, sp *span) {
-	owner.unlink(sp)
+	owner.disown(sp, nil)
 	for i := range sp.recs[:sp.carved] {
 		// Others may free it, or parts of it, until it is gone.
 		for !sp.makeGone(uint32(i)) {
@@ -137,18 +137,4 @@ func (h *Heap) dissolve(sp *span) {
 		free(sp.off + sp.bytes())
 		h.gaveBack(c)
 	}
-}
-
-// unlink takes sp out of the shard's lists.
-func (s *shard) unlink(sp *span) {
-	switch sp.where {
-	case isCur:
-		s.swap(int(sp.class), sp, exhausted)
-	case isListed:
-		if sp.used() == 0 {
-			s.idle -= sp.units()
-		}
-		s.spans[sp.class].remove(sp)
-	}
-	sp.moveTo(isFull)
 }

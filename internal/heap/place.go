@@ -157,7 +157,7 @@ func (h *Heap) enterSpan(sp *span, c *chunk, off int) {
 	h.spanned[sp.class] += sp.bytes()
 }
 
-// removeSpan makes sure that nobody finds sp any more. Under mu.
+// removeSpan makes sure that nobody finds sp, which has no owner, any more. Under mu.
 func (h *Heap) removeSpan(sp *span) {
 	for i := range sp.units() {
 		at := uintptr(sp.base) + uintptr(i*spanUnit)
@@ -168,7 +168,6 @@ func (h *Heap) removeSpan(sp *span) {
 	h.nspans--
 	sp.chunk.spanned -= sp.bytes()
 	h.spanned[sp.class] -= sp.bytes()
-	sp.owner.Store(nobody)
 }
 
 // dropSpans gives back empty spans, linked through next. Under mu.

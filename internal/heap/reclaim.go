@@ -119,8 +119,7 @@ func (h *Heap) reclaimAll() {
 func (s *shard) takeOver(from *shard) {
 	for c := range from.spans {
 		if sp := from.own(c); sp != exhausted && !from.lends(sp) {
-			from.swap(c, sp, exhausted)
-			sp.moveTo(isFull)
+			from.unlink(sp)
 			if !sp.full() {
 				from.file(sp)
 			}

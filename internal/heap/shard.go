@@ -364,26 +364,40 @@ func (s *shard) post(sp *span, i uint32) {
 	}
 }
 
-// lends says whether sp, a current span, may have a borrower.
-func (s *shard) lends(sp *span) bool {
-	return s.lent > 0 && s.lentAt == s.malloced && s.cur[s.lent-1] == sp
-}
-
 // takeIdle unlinks all empty spans, but for one that is lent from, and returns them
-// linked through next.
+// linked through next. They have no owner then, so that no section on this P takes one for
+// its own, for a second free of what was in it, after it serves another.
 func (s *shard) takeIdle() (idle *span) {
 	for c := range s.spans {
-		l := &s.spans[c]
-		for sp := l.back; sp != nil && sp.used() == 0; sp = l.back {
-			l.remove(sp)
-			sp.next, idle = idle, sp
+		for sp := s.spans[c].back; sp != nil && sp.used() == 0; sp = s.spans[c].back {
+			idle = s.disown(sp, idle)
 		}
 		if sp := s.own(c); sp != exhausted && sp.used() == 0 && !s.lends(sp) {
-			s.swap(c, sp, exhausted)
-			sp.moveTo(isFull)
-			sp.next, idle = idle, sp
+			idle = s.disown(sp, idle)
 		}
 	}
-	s.idle = 0
 	return idle
+}
+
+// disown unlinks sp, which has no owner then, and links it in front of more. Until sp is
+// removed, who frees what is or was in it waits for mu.
+func (s *shard) disown(sp, more *span) *span {
+	s.unlink(sp)
+	sp.owner.Store(nobody)
+	sp.next = more
+	return sp
+}
+
+// unlink takes sp out of the shard's lists.
+func (s *shard) unlink(sp *span) {
+	switch sp.where {
+	case isCur:
+		s.swap(int(sp.class), sp, exhausted)
+	case isListed:
+		if sp.used() == 0 {
+			s.idle -= sp.units()
+		}
+		s.spans[sp.class].remove(sp)
+	}
+	sp.moveTo(isFull)
 }

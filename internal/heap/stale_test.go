@@ -3,6 +3,7 @@ package heap
 import (
 	"slices"
 	"testing"
+	"time"
 	"unsafe"
 )
 
@@ -76,4 +77,49 @@ func TestFreeMeetsAMarkThatGoes(t *testing.T) {
 	if sp.mark(0, stateQueue, stateLive|n, unsafe.Pointer(&sp.recs[0])) || sp.recs[0] != stateQueue {
 		t.Errorf("a mark elsewhere left record %#x", sp.recs[0])
 	}
+}
+
+// TestSecondFreeMeetsASpanThatGoes: the P that owned an empty span may free what was in it
+// a second time while the span goes. It must not take it for its own: it may be another's a
+// moment later.
+func TestSecondFreeMeetsASpanThatGoes(t *testing.T) {
+	const n = 1024
+	h := sharedOut(t, n)
+	blocks := make([][]byte, 64)
+	for i := range blocks {
+		blocks[i] = mustMalloc(t, h, n)
+	}
+	mustFree(t, h, blocks...)
+	h.mu.Lock()
+	s := h.pinLocked()
+	idle := s.takeIdle()
+	unpin(s)
+	if idle == nil {
+		t.Error("no span is empty")
+	}
+	for sp := idle; sp != nil; sp = sp.next {
+		if sp.owner.Load() != nobody {
+			t.Errorf("%v has an owner", sp)
+		}
+	}
+	taken := make(chan bool)
+	go func() {
+		for _, b := range blocks {
+			taken <- h.Free(b)
+		}
+		close(taken)
+	}()
+	select {
+	case <-taken:
+		t.Error("a free did not wait until the span had gone")
+	case <-time.After(10 * time.Millisecond):
+	}
+	h.dropSpans(idle)
+	_ = h.unlock(nil)
+	for ok := range taken {
+		if ok {
+			t.Error("a second free was taken")
+		}
+	}
+	mustVerify(t, h)
 }
