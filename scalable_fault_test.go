@@ -356,29 +356,32 @@ func TestFaultOfAnother(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				src := &refusing{Source: backing.Heap(), leave: make(chan bool)}
-				a := NewScalableMemoryAllocator(chunk, WithBacking(src), WithMaxBytes(limit),
-					WithMisuse(func(err error) { t.Error("misuse: ", err) }))
-				var b [5][]byte
-				for i := range b {
-					b[i] = a.Malloc(chunk)
-				}
-				a.FreeRest(&b[2], 1000) // leaves room in its chunk
-				a.Free(b[0])
-				var others sync.WaitGroup
-				others.Go(a.Trim) // waits for the source
-				synctest.Wait()
-				a.Free(b[1])
-				others.Go(func() { _, _ = a.TryMalloc(4 * chunk) }) // drops that chunk, and waits for Trim
-				synctest.Wait()
-				call(t, a, b[2])
-				close(src.leave)
-				others.Wait()
-				if err := a.Verify(); err != nil {
-					t.Error(err)
-				}
-			})
+			src := &refusing{Source: backing.Heap(), leave: make(chan bool)}
+			a := NewScalableMemoryAllocator(chunk, WithBacking(src), WithMaxBytes(limit),
+				WithMisuse(func(err error) { t.Error("misuse: ", err) }))
+			var b [5][]byte
+			for i := range b {
+				b[i] = a.Malloc(chunk)
+			}
+			a.FreeRest(&b[2], 1000) // leaves room in its chunk
+			a.Free(b[0])
+			var others sync.WaitGroup
+			others.Go(a.Trim) // waits for the source
+			for !src.called.Load() {
+				runtime.Gosched()
+			}
+			a.Free(b[1])
+			chunks := a.Stats().Chunks
+			others.Go(func() { _, _ = a.TryMalloc(4 * chunk) }) // drops that chunk, and waits for Trim
+			for a.Stats().Chunks == chunks {
+				runtime.Gosched()
+			}
+			call(t, a, b[2])
+			close(src.leave)
+			others.Wait()
+			if err := a.Verify(); err != nil {
+				t.Error(err)
+			}
 		})
 	}
 }

@@ -19,18 +19,22 @@ type mappings struct {
 	spans  *spanMap         // in them
 	debug  *debugger        // which knows the live blocks, in debug mode
 
-	flushes int       // goroutines that are giving mappings back
-	flushed sync.Cond // one of them has
+	flushes map[*flushing]bool // that are under way
 
 	armed time.Time // when the clock was started last; under Heap.mu
 }
+
+// flushing is held by a goroutine while it gives mappings back. Others that wait for it
+// lock it: it is a mutex, and no condition, so that they may be in a bubble of
+// testing/synctest and it in none, or in another.
+type flushing struct{ sync.Mutex }
 
 // watch remembers a mapping that the garbage collector does not know. Under mu.
 func (h *Heap) watch(c *chunk) {
 	if h.maps == nil {
 		h.maps = &mappings{source: h.cfg.Source, mem: make(map[*byte][]byte), debug: h.debug}
 		h.maps.chunks, h.maps.spans = make(map[*byte]*chunk), noSpans
-		h.maps.flushed.L = &h.maps.mu
+		h.maps.flushes = make(map[*flushing]bool)
 		if h.cfg.Source != backing.Heap() {
 			runtime.AddCleanup(h, (*mappings).unmapAll, h.maps)
 		}
@@ -66,8 +70,7 @@ func (m *mappings) unmap(mem []byte) (err error) {
 func (h *Heap) flush() (gone int, err error) {
 	dead := h.dead
 	h.dead = nil
-	h.maps.flushing(1)
-	defer h.maps.flushing(-1)
+	defer h.maps.endFlush(h.maps.beginFlush())
 	h.mu.Unlock()
 	var kept [][]byte
 	returned := false
@@ -91,33 +94,47 @@ func (h *Heap) flush() (gone int, err error) {
 	return gone, err
 }
 
-// flushing counts a goroutine that begins or, with -1, ends to give mappings back.
-func (m *mappings) flushing(n int) {
+// beginFlush notes a goroutine that is to give mappings back, until endFlush.
+func (m *mappings) beginFlush() *flushing {
+	f := new(flushing)
+	f.Lock()
 	m.mu.Lock()
-	m.flushes += n
+	m.flushes[f] = true
 	m.mu.Unlock()
-	m.flushed.Broadcast()
+	return f
+}
+
+func (m *mappings) endFlush(f *flushing) {
+	m.mu.Lock()
+	delete(m.flushes, f)
+	m.mu.Unlock()
+	f.Unlock()
+}
+
+// underWay is a goroutine that is giving mappings back, nil if there is none.
+func (m *mappings) underWay() *flushing {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for f := range m.flushes {
+		return f
+	}
+	return nil
 }
 
 // awaitFlushes returns when nobody is giving mappings back, and says whether anybody
 // was: until they are gone their bytes count towards the limit. Under mu, which it
 // releases while it waits.
-func (h *Heap) awaitFlushes() bool {
-	m := h.maps
-	if m == nil {
-		return false
-	}
-	m.mu.Lock()
-	if m.flushes == 0 {
-		m.mu.Unlock()
+func (h *Heap) awaitFlushes() (waited bool) {
+	if h.maps == nil || h.maps.underWay() == nil {
 		return false
 	}
 	h.mu.Unlock()
-	for m.flushes > 0 {
-		m.flushed.Wait()
+	defer h.mu.Lock()
+	for f := h.maps.underWay(); f != nil; f = h.maps.underWay() {
+		f.Lock()
+		//lint:ignore SA2001 waiting for the holder is the point
+		f.Unlock()
 	}
-	m.mu.Unlock()
-	h.mu.Lock()
 	return true
 }
 

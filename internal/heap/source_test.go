@@ -2,7 +2,12 @@ package heap
 
 import (
 	"errors"
+	"runtime"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/gomem-go/gomem/backing"
 )
@@ -88,5 +93,51 @@ func TestSourceMapsOtherLength(t *testing.T) {
 		src.by = 0
 		mustFree(t, h, mustMalloc(t, h, 100))
 		mustVerify(t, h)
+	}
+}
+
+// TestFlushAcrossBubbles: a goroutine in a bubble of testing/synctest waits for one that
+// is in none to give a mapping back, and the other way round.
+func TestFlushAcrossBubbles(t *testing.T) {
+	bubble := func(f func()) { synctest.Test(t, func(*testing.T) { f() }) }
+	plain := func(f func()) { f() }
+	for name, in := range map[string][2]func(func()){"waiter": {plain, bubble}, "flusher": {bubble, plain}} {
+		t.Run(name, func(t *testing.T) {
+			g := &gated{}
+			h := gatedHeap(g, 8<<20)
+			mustFree(t, h, mustMalloc(t, h, 5<<20))
+			var leaving, waits atomic.Bool
+			g.leave = func() {
+				leaving.Store(true)
+				for !waits.Load() {
+					runtime.Gosched()
+				}
+			}
+			await := func() bool {
+				h.mu.Lock()
+				defer h.mu.Unlock()
+				// Whoever grows waits for the flush as soon as it lets go of mu.
+				if h.growing.TryLock() {
+					h.growing.Unlock()
+					return false
+				}
+				return true
+			}
+			var others sync.WaitGroup
+			others.Go(func() { in[0](func() { _ = h.Trim() }) })
+			for !leaving.Load() {
+				runtime.Gosched()
+			}
+			others.Go(func() {
+				for !await() {
+					runtime.Gosched()
+				}
+				time.Sleep(time.Millisecond)
+				waits.Store(true)
+			})
+			in[1](func() { mustFree(t, h, mustMalloc(t, h, 5<<20)) })
+			others.Wait()
+			mustVerify(t, h)
+		})
 	}
 }
