@@ -301,6 +301,7 @@ func BenchmarkAllocator(b *testing.B) {
 
 // TestGetBlocksAllocates: the list and the blocks, however many there are.
 func TestGetBlocksAllocates(t *testing.T) {
+	inlinedOnly(t)
 	if check.Enabled {
 		t.Skip("a debug build allocates more")
 	}

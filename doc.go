@@ -85,5 +85,6 @@
 //
 // The tag gomem_portable compiles the form that other platforms and the race
 // detector use, which does not call into the runtime's internals. The tag purego
-// leaves out the assembly, with which Malloc and Free begin on amd64.
+// leaves out the assembly, with which Malloc and Free begin on amd64. A build without
+// optimization needs -gcflags='all=-N -l': with all=-N alone it does not link.
 package gomem

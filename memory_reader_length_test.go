@@ -120,6 +120,7 @@ var wholeReads = map[string]func(r *MemoryReader) ([]byte, error){
 // TestClipFrontAtTheEndOfABuffer: it allocates nothing there, and a Memory of which
 // nothing is left keeps no list of buffers.
 func TestClipFrontAtTheEndOfABuffer(t *testing.T) {
+	inlinedOnly(t)
 	list := [][]byte{{1, 2}, {3}, {4, 5}}
 	allocs := testing.AllocsPerRun(100, func() {
 		m := Memory{Buffers: list, Size: 5}
@@ -140,6 +141,7 @@ func TestClipFrontAtTheEndOfABuffer(t *testing.T) {
 // TestRangeNLeavesMemoryInPlace: a Memory and a reader that are variables of a function
 // stay on its stack, so a chain is sent in parts without an allocation.
 func TestRangeNLeavesMemoryInPlace(t *testing.T) {
+	inlinedOnly(t)
 	data := sequence(10)
 	parts := 0
 	allocs := testing.AllocsPerRun(100, func() {
@@ -173,6 +175,7 @@ func TestRangeNOfChangedMemory(t *testing.T) {
 
 // TestReadableBuffersAreKept: the list of buffers is not copied, and not changed either.
 func TestReadableBuffersAreKept(t *testing.T) {
+	inlinedOnly(t)
 	one, two, three := sequence(2), sequence(3), sequence(4)
 	allocs := testing.AllocsPerRun(100, func() {
 		r := NewReadableBuffersFromBytes(one, two, three)

@@ -78,6 +78,15 @@ func plainOnly(t *testing.T) {
 	}
 }
 
+// inlinedOnly is for tests of what stays on the stack where the compiler inlines.
+func inlinedOnly(t *testing.T) {
+	t.Helper()
+	cell := func() *int { return new(int) }
+	if testing.AllocsPerRun(10, func() { *cell() = 1 }) > 0 {
+		t.Skip("not in a build without inlining")
+	}
+}
+
 func eachKind(t *testing.T, f func(t *testing.T, k kind)) {
 	for _, k := range kinds() {
 		t.Run(k.name, func(t *testing.T) { f(t, k) })

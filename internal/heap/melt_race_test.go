@@ -141,6 +141,7 @@ func TestMeltOrFree(t *testing.T) {
 func TestTrimComesTooLate(t *testing.T) {
 	for _, now := range []uint32{stateGone | 1000, stateQueue, stateFree, stateCut | 900} {
 		sp := newStrip(maxSpan)
+		sp.place(&chunk{mem: make([]byte, maxSpan)}, 0)
 		sp.cut(1000)
 		sp.recs[0] = now
 		if sp.trim(0, stateCut|1000, stateCut|100, true) || sp.recs[0] != now || sp.carved != granules(1000) {
