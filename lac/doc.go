@@ -38,9 +38,8 @@
 // them in turn, and so does each seat, which a few goroutines have in the pool.
 // While a handle waits it knows that it is released, so a second Release, a late
 // DecRef or an allocation after the release is reported, and cannot touch another
-// user's arena. By default a stale use is not noticed if it comes more than about
-// a hundred arenas later at the same place; in debug mode no handle is ever lent
-// twice.
+// user's arena. By default a stale use may go unnoticed if it comes 64 arenas or more
+// later at the same place; in debug mode no handle is ever lent twice.
 //
 // # Goroutines
 //

@@ -181,13 +181,13 @@ func (p *AllocatorPool) lend(s *shard, mark *[0]byte) *Allocator {
 	return p.take(c)
 }
 
-// handle returns a free handle of the slab, or nil if the shard needs a new slab:
-// too many in a row are out, or one was out when a collection ran. The slab
-// would keep the arena of a dropped handle alive otherwise. The caller is pinned
-// at s.
+// handle returns a free handle of the slab, or nil if the shard needs a new slab: too
+// many in a row or in a round are out, so that the others would be lent again too soon,
+// or one was out when a collection ran. The slab would keep the arena of a dropped handle
+// alive otherwise. The caller is pinned at s.
 func (s *shard) handle(epoch uint32) *Allocator {
 	h := s.last.next
-	for range 8 {
+	for row := 0; row < 8 && s.out <= mostOut; row++ {
 		if atomic.LoadInt32(&h.refs) == 0 {
 			s.reap(h)
 			return h
@@ -195,6 +195,11 @@ func (s *shard) handle(epoch uint32) *Allocator {
 		if s.born != epoch {
 			break
 		}
+		at := uintptr(unsafe.Pointer(h)) // a number: a pointer would have a write barrier
+		if at <= s.outAt {
+			s.out = 0
+		}
+		s.out, s.outAt = s.out+1, at
 		h = h.next
 	}
 	return nil
@@ -229,6 +234,7 @@ func (p *AllocatorPool) take(c *core) *Allocator {
 				s.reap(&s.slab[i])
 			}
 			s.slab, s.born = spare, p.epoch.Load()
+			s.out, s.outAt = 0, 0
 		}
 		if c.debug == nil && p.debugOn.Load() {
 			unpin(s)

@@ -20,6 +20,10 @@ const (
 	shardCores = 8
 	// slabLen is how many handles a processor or a seat has in turn.
 	slabLen = 128
+
+	// mostOut is how many handles of a slab may be out in a round, so that the others of
+	// this round and the next, half the slab, are lent before a handle is lent again.
+	mostOut = slabLen / 4
 )
 
 // AllocatorPool lends arenas out and keeps their memory for reuse. It is safe for use
@@ -77,7 +81,9 @@ type shard struct {
 	lock shardLock
 
 	idle  int
-	born  uint32 // epoch of the slab
+	born  uint32  // epoch of the slab
+	out   uint32  // handles that were out when their turn came in this round
+	outAt uintptr // where the last of them is
 	slab  *[slabLen]Allocator
 	cores [shardCores]*core
 	inbox atomic.Pointer[returned]

@@ -4,8 +4,10 @@ package lac
 
 import (
 	"errors"
+	"math/rand/v2"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"testing"
 )
 
@@ -185,4 +187,43 @@ func TestDroppedArenaOfABusyShardGoes(t *testing.T) {
 		}
 	}
 	t.Error("a dropped arena is kept")
+}
+
+// However many arenas stay lent, in whatever order, a handle that was released waits for
+// half a slab of others before it is lent again.
+func TestStaleHandleBesideOthers(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	rng := rand.New(rand.NewPCG(seed, 0))
+	for _, most := range []int{10, -10, 40, -40, 112, -112, 127, -127, 300} {
+		inTurn := most < 0 // seven of eight stay as long as there are not too many
+		most = max(most, -most)
+		p := quietPool(t)
+		var live []*Allocator
+		lent := map[*Allocator]int{} // when
+		fillSeats(p)
+		for i := range 50 * slabLen {
+			ac := p.Get()
+			if at, ok := lent[ac]; ok && i-at < slabLen/2 {
+				t.Fatalf("%d live: lent again after %d others", most, i-at)
+			}
+			lent[ac] = i
+			switch {
+			case inTurn && i%8 != 7 && len(live) < most, !inTurn && rng.IntN(8) > 0:
+				live = append(live, ac)
+			default:
+				ac.Release()
+			}
+			for len(live) > most {
+				k := rng.IntN(len(live))
+				live[k].Release()
+				live = slices.Delete(live, k, k+1)
+			}
+		}
+		for _, ac := range live {
+			ac.Release()
+		}
+		clear(p.seats.places[:])
+	}
 }
