@@ -142,9 +142,10 @@ func (a *ScalableMemoryAllocator) FreeRest(b *[]byte, keep int) {
 }
 
 // Borrow returns n bytes that nobody owns: a borrow, valid until the next
-// allocation or Borrow from this allocator by any goroutine, and no longer than the
-// allocator itself is in use: chunks of mmap are unmapped when it is garbage. Do not
-// free it. It is not among the bytes that were allocated, freed or are live. Borrow returns nil in the same cases as Malloc.
+// allocation, also one that is refused, or Borrow from this allocator by any goroutine,
+// and no longer than the allocator itself is in use: chunks of mmap are unmapped when it
+// is garbage. Do not free it. It is not among the bytes that were allocated, freed or are
+// live. Borrow returns nil in the same cases as Malloc.
 func (a *ScalableMemoryAllocator) Borrow(n int) []byte { return a.engine().Borrow(n) }
 
 // Read reads once from r into n bytes of new memory and returns what arrived,

@@ -121,6 +121,15 @@ func (h *Heap) loan() *chunk {
 	return h.lent
 }
 
+// endBorrows ends the borrows for which the last reclaim kept memory, and says whether
+// there were any. Under mu, not pinned.
+func (h *Heap) endBorrows() bool {
+	found := h.loan() != nil || h.lending
+	h.lent, h.lending = nil, false
+	atomic.AddUint32(&h.placed, 1)
+	return found
+}
+
 // lends says whether sp, a current span, may have a borrower.
 func (s *shard) lends(sp *span) bool {
 	return s.lent > 0 && s.lentAt == s.malloced && s.cur[s.lent-1] == sp

@@ -106,3 +106,33 @@ func TestMallocTakesWhatIsHandedOver(t *testing.T) {
 		mustVerify(t, h)
 	}
 }
+
+// TestBorrowEndsAtLimit: the memory of a borrow serves a block for which there is no other
+// below the limit.
+func TestBorrowEndsAtLimit(t *testing.T) {
+	for _, n := range []int{10, 5000, 60_000, 100_000} {
+		for _, blocks := range []int{1, 5000} { // 1: no slot serves
+			for _, size := range []int{384 << 10, 512 << 10} {
+				h := newHeap(256 << 10)
+				h.cfg.MaxBytes = 512 << 10
+				live := make([][]byte, blocks)
+				for i := range live {
+					live[i] = mustMalloc(t, h, 20)
+				}
+				mustFree(t, h, live...)
+				if h.Borrow(n) == nil {
+					t.Fatalf("%d bytes: no borrow", n)
+				}
+				b, err := h.TryMalloc(size)
+				if err != nil {
+					t.Errorf("%d bytes lent after %d blocks: %v", n, blocks, err)
+				}
+				if _, err = h.TryMalloc(600 << 10); !errors.Is(err, ErrLimit) {
+					t.Errorf("more than the limit: %v", err)
+				}
+				mustFree(t, h, b)
+				mustVerify(t, h)
+			}
+		}
+	}
+}

@@ -37,7 +37,7 @@ func (h *Heap) takeGrown(n, align int) (c *chunk, off int, err error) {
 			return c, off, err
 		}
 	}
-	for {
+	for ended := false; ; {
 		if err = h.grow(n, align); err == nil {
 			break
 		}
@@ -57,7 +57,11 @@ func (h *Heap) takeGrown(n, align int) (c *chunk, off int, err error) {
 			went = went || gone > 0
 		}
 		if !went {
-			return nil, 0, err
+			if ended || !h.endBorrows() {
+				return nil, 0, err
+			}
+			ended = true
+			continue
 		}
 		if c, off, again := h.takeAgain(n, align); c != nil || again != nil {
 			return c, off, again

@@ -82,6 +82,7 @@ type Heap struct {
 	solo                uint32    // blocks of up to maxSlot placed before the heap is shared out
 	placed              uint32    // counts the blocks placed, and the chunks lent: each ends the borrows before
 	lent                *chunk    // where the last Borrow is that no slot serves; see loan
+	lending             bool      // a shard had a borrower at the last reclaim
 	dead                [][]byte  // mappings that unlock gives back
 	stuck               [][]byte  // mappings that the source would not take back, for another try
 	leave               int       // bytes of both, which still count towards the limit

@@ -67,6 +67,7 @@ func (h *Heap) reclaim() (more bool) {
 			}
 		}
 	}
+	h.lending = false
 	for _, s := range h.set.Load().byID {
 		if s == noShard {
 			continue
@@ -74,6 +75,7 @@ func (h *Heap) reclaim() (more bool) {
 		if s.placed != h.placed {
 			s.lent = 0
 		}
+		h.lending = h.lending || s.lent > 0 && s.lentAt == s.malloced
 		h.dropSpans(s.takeIdle())
 		if me != noShard && s != me && s.malloced == s.seen {
 			me.takeOver(s)
