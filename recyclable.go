@@ -36,7 +36,7 @@ type RecyclableMemory struct {
 	allocator *ScalableMemoryAllocator
 	Memory
 	owned  [][]byte // to be freed by Recycle, beside the chain or, if it lists, instead of it
-	heap   [][]byte // what CopyFrom took from the Go heap for want of room
+	heap   [][]byte // what CopyFrom for want of room, or NextN without recycling, took from the Go heap
 	byList bool
 	manner recycling
 }
@@ -125,6 +125,9 @@ func (r *RecyclableMemory) nextOnHeap(n int) []byte {
 	b := heap.Malloc(n)
 	if b != nil {
 		r.PushOne(b)
+		if r.allocator != nil && len(b) > 0 {
+			r.heap = append(r.heap, b)
+		}
 	}
 	return b
 }
@@ -174,6 +177,8 @@ func (r *RecyclableMemory) Reset() {
 //
 //	a.Free(b[n:])
 //	r.UpdateBuffer(-1, b[:n])
+//
+// (Without recycling the Go heap has what NextN returned, and Free refuses it.)
 //
 // Each call copies the slice headers of the chain, so a loop that does this for each
 // buffer takes O(Count()) for each. A loop of short reads adds what they filled, with
@@ -228,8 +233,8 @@ func (r *RecyclableMemory) listed(list [][]byte, index int) int {
 //	reader.ClipFront(a.Free)
 //
 // unless the chain holds buffers that someone else owns, which only their owner may
-// free. What CopyFrom took from the Go heap is not passed to yield: the garbage
-// collector frees it.
+// free. What CopyFrom or, without recycling, NextN took from the Go heap is not passed
+// to yield: the garbage collector frees it.
 //
 // The reader is of this variable and not of its copies: while it is in use do not
 // return or store the RecyclableMemory by value, or make the reader anew of the copy.
@@ -237,8 +242,8 @@ func (r *RecyclableMemory) NewReader() MemoryReader {
 	return MemoryReader{Memory: &r.Memory, Length: r.Size, owner: r}
 }
 
-// give passes b to yield, unless it is what CopyFrom took from the Go heap. That is
-// forgotten with its last byte, unless Recycle would free another part of it.
+// give passes b to yield, unless it is what CopyFrom or NextN took from the Go heap. That
+// is forgotten with its last byte, unless Recycle would free another part of it.
 func (r *RecyclableMemory) give(b []byte, yield func([]byte) bool) {
 	i := -1
 	if r != nil && len(r.heap) > 0 {
