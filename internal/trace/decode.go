@@ -2,6 +2,7 @@ package trace
 
 import (
 	"bufio"
+	"bytes"
 	"compress/gzip"
 	"encoding/binary"
 	"errors"
@@ -42,9 +43,15 @@ func Decode(r io.Reader, limits Limits) (*Trace, error) {
 		}
 		defer z.Close()
 		in = bufio.NewReaderSize(z, 64<<10)
+		if head, _ := in.Peek(4); isGzip(head) {
+			return nil, b.fail(ErrSyntax, "a trace that was compressed twice")
+		}
 	}
 	decode := b.decodeBinary
-	if head, _ := in.Peek(4); len(head) > 0 && isText(head) {
+	switch head, _ := in.Peek(4); {
+	case isUTF16(head):
+		return nil, b.fail(ErrSyntax, "text in UTF-16, where UTF-8 is read")
+	case isText(head):
 		decode = b.decodeText
 	}
 	if err := decode(in); err != nil {
@@ -63,13 +70,26 @@ func isGzip(head []byte) bool {
 	return len(head) == 4 && head[0] == 0x1f && head[1] == 0x8b && head[2] == 8 && head[3] < 0x20
 }
 
+// byteOrderMark may begin a text in UTF-8.
+const byteOrderMark = "\ufeff"
+
+// isText reports whether a stream that begins with head is text: printable, with other
+// letters than those of ASCII in a comment or behind a byte order mark alone.
 func isText(head []byte) bool {
+	marked := bytes.HasPrefix(head, []byte(byteOrderMark))
 	for _, c := range head {
-		if (c < ' ' || c > '~') && c != '\n' && c != '\r' && c != '\t' {
+		if c < ' ' && c != '\n' && c != '\r' && c != '\t' || c == 0x7f || c >= 0x80 && head[0] != '#' && !marked {
 			return false
 		}
 	}
-	return true
+	return len(head) > 0
+}
+
+// isUTF16 reports whether a stream that begins with head is text as other systems may
+// redirect it into a file: its byte order mark and a character of ASCII.
+func isUTF16(head []byte) bool {
+	return len(head) == 4 && (head[0] == 0xff && head[1] == 0xfe && head[3] == 0 && isText(head[2:3]) ||
+		head[0] == 0xfe && head[1] == 0xff && head[2] == 0 && isText(head[3:]))
 }
 
 func (b *builder) decodeBinary(in *bufio.Reader) error {
@@ -95,7 +115,11 @@ func (b *builder) decodeBinary(in *bufio.Reader) error {
 func (b *builder) decodeText(in *bufio.Reader) error {
 	lines := bufio.NewScanner(in)
 	for b.line = 1; lines.Scan(); b.line++ {
-		line := strings.TrimSpace(lines.Text())
+		line := lines.Text()
+		if b.line == 1 {
+			line = strings.TrimPrefix(line, byteOrderMark)
+		}
+		line = strings.TrimSpace(line)
 		if line == "" || line[0] == '#' {
 			continue
 		}
@@ -163,7 +187,7 @@ func opening(op uint32) uint32 {
 	for {
 		var head [4]byte
 		binary.LittleEndian.PutUint32(head[:], op)
-		if !isGzip(head[:]) && !isText(head[:]) {
+		if !isGzip(head[:]) && !isText(head[:]) && !isUTF16(head[:]) {
 			return op
 		}
 		op++

@@ -8,7 +8,7 @@
 //
 // # Text form
 //
-// One operation per line, in ASCII; empty lines and lines that start with # are
+// One operation per line, in UTF-8; empty lines and lines that start with # are
 // skipped. The ids are written out, and count up from 0 as above:
 //
 //	# one request
@@ -17,11 +17,12 @@
 //	free 0
 //	free 1
 //
-// A stream whose first four bytes are all printable ASCII or white space is
-// taken for text (read as binary they would be one allocation of at least
-// 144 MiB). Either form may be compressed with gzip, whose first four bytes would be
-// one of 560,927 bytes, or of that and a multiple of 16 MiB. What this package
-// writes begins with neither: see [opening].
+// A stream whose first four bytes are all printable or white space is taken for text;
+// only after a # or a byte order mark may they be other letters than those of ASCII. Read
+// as binary they would be one allocation of at least 144 MiB, or a free. Either form may
+// be compressed with gzip, whose first four bytes would be one of 560,927 bytes, or of
+// that and a multiple of 16 MiB. What this package writes begins with neither: see
+// [opening].
 package trace
 
 import (

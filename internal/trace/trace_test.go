@@ -38,8 +38,12 @@ func TestDecodeClosesTheTrace(t *testing.T) {
 	b := encode(100, 0, 7, FreeBit|1)
 	for name, in := range map[string][]byte{
 		"binary": b, "gzip": compress(t, b),
-		"text":      []byte("# three blocks\nmalloc 0 100\n\n malloc 1 0\r\nmalloc 2 7\nfree 1"),
-		"text gzip": compress(t, []byte("malloc 0 100\nmalloc 1 0\nmalloc 2 7\nfree 1\n")),
+		"text":                   []byte("# three blocks\nmalloc 0 100\n\n malloc 1 0\r\nmalloc 2 7\nfree 1"),
+		"text with a mark":       []byte("\ufeffmalloc 0 100\nmalloc 1 0\nmalloc 2 7\nfree 1\n"),
+		"text with a marked #":   []byte("\ufeff# three\nmalloc 0 100\nmalloc 1 0\nmalloc 2 7\nfree 1\n"),
+		"text of other letters":  []byte("#ü\nmalloc 0 100\nmalloc 1 0\nmalloc 2 7\nfree 1\n"),
+		"text of other letters ": []byte("# µ\nmalloc 0 100\nmalloc 1 0\nmalloc 2 7\nfree 1\n"),
+		"text gzip":              compress(t, []byte("malloc 0 100\nmalloc 1 0\nmalloc 2 7\nfree 1\n")),
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := Decode(iotest.OneByteReader(bytes.NewReader(in)), Limits{})
@@ -87,6 +91,9 @@ func TestDecodeRefuses(t *testing.T) {
 		{"beyond 31 bits", "malloc 0 2147483648\n", 0, ErrSyntax},
 		{"missing field", "malloc 0\n", 0, ErrSyntax},
 		{"extra field", "malloc 0 1 1\n", 0, ErrSyntax},
+		{"UTF-16", "\xff\xfem\x00a\x00", 0, ErrSyntax},
+		{"UTF-16, the other order", "\xfe\xff\x00#\x00 ", 0, ErrSyntax},
+		{"compressed twice", string(compress(t, compress(t, encode(1, 2)))), 0, ErrSyntax},
 		{"long line", "# " + strings.Repeat("x", 1<<17), 0, ErrSyntax},
 		{"text freed twice", "malloc 0 1\nfree 0\nfree 0\n", 2, ErrDoubleFree},
 	} {
