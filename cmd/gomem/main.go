@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"syscall"
 
 	"github.com/gomem-go/gomem/cmd/gomem/internal/relay"
 	"github.com/gomem-go/gomem/cmd/gomem/internal/replay"
@@ -29,11 +30,21 @@ var commands = []command{
 }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	context.AfterFunc(ctx, stop) // a second interrupt ends the program at once
+	ctx, stop := signal.NotifyContext(context.Background(), endings()...)
+	context.AfterFunc(ctx, stop) // a second signal ends the program at once
 	status := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(status)
+}
+
+// endings are the signals at which a command stops early and prints what it has: an
+// interrupt, a kill, and the end of the terminal, unless nohup has that ignored.
+func endings() []os.Signal {
+	list := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		list = append(list, syscall.SIGHUP)
+	}
+	return list
 }
 
 // run returns the exit status: that of the command, 2 if there is no such command,

@@ -1,11 +1,25 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
 	"strings"
 	"testing"
 )
+
+// TestMain is the program itself in the process that TestEndings starts.
+func TestMain(m *testing.M) {
+	if os.Getenv("GOMEM_AS_PROGRAM") != "" {
+		main()
+		return
+	}
+	m.Run()
+}
 
 func TestRun(t *testing.T) {
 	for _, c := range []struct {
@@ -67,6 +81,37 @@ func TestHelp(t *testing.T) {
 	for _, c := range commands {
 		if c.help == "" || !strings.Contains(out.String(), "  "+c.name+" ") {
 			t.Errorf("%s is not in the help:\n%s", c.name, &out)
+		}
+	}
+}
+
+// TestEndings: a command that is told to end prints what it has so far.
+func TestEndings(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no signals there")
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range endings() {
+		cmd := exec.CommandContext(t.Context(), self, "soak", "-duration", "1h", "-goroutines", "1", "-live", "1")
+		cmd.Env = append(os.Environ(), "GOMEM_AS_PROGRAM=1")
+		stdout, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		out := bufio.NewReader(stdout)
+		first, _ := out.ReadString('\n')
+		if err := cmd.Process.Signal(s); err != nil {
+			t.Error(err)
+		}
+		rest, _ := io.ReadAll(out)
+		if err := cmd.Wait(); err != nil || !strings.Contains(string(rest), "wrong frees") {
+			t.Errorf("%v after %q: %v, and then it prints %q", s, first, err, rest)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/gob"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -21,13 +22,14 @@ import (
 	"os/signal"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
+	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "results:", err)
 		os.Exit(1)
 	}
@@ -57,6 +59,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
+	if flags.NArg() > 0 {
+		return fmt.Errorf("no argument %q is known", flags.Arg(0))
+	}
 	e := thorough
 	if *fast {
 		e = quick
@@ -73,6 +78,15 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		if !slices.Contains(sectionNames(), name) {
 			return fmt.Errorf("no section %q; there are %s", name, strings.Join(sectionNames(), ", "))
 		}
+	}
+	// Written beside and renamed: the file never holds half a report. Written to at once:
+	// where it may not be is said before the minutes that it takes.
+	temporary := *out + ".new"
+	if *out != "" {
+		if err := os.WriteFile(temporary, nil, 0o644); err != nil {
+			return err
+		}
+		defer os.Remove(temporary)
 	}
 	start := time.Now()
 	r := &results{Machine: thisMachine()}
@@ -94,8 +108,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		_, err := stdout.Write(report.Bytes())
 		return err
 	}
-	// Written beside and renamed: the file never holds half a report.
-	temporary := *out + ".new"
 	if err := os.WriteFile(temporary, report.Bytes(), 0o644); err != nil {
 		return err
 	}

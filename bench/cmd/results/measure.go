@@ -53,7 +53,8 @@ func sectionNames() []string {
 type measurement struct {
 	*results
 	effort
-	files    []string // of the traces
+	folder   string   // of the traces
+	files    []string // of it
 	progress io.Writer
 }
 
@@ -70,7 +71,7 @@ func measure(ctx context.Context, r *results, name, folder string, e effort, pro
 	if err != nil {
 		return err
 	}
-	return sections[i].measure(ctx, &measurement{r, e, files, progress})
+	return sections[i].measure(ctx, &measurement{r, e, folder, files, progress})
 }
 
 // cases measures in many short turns: a machine that is shared changes its pace
@@ -120,6 +121,9 @@ func measureTraces(ctx context.Context, m *measurement) error {
 }
 
 func (m *measurement) eachTrace(do func(name string, t *trace.Trace) error) error {
+	if len(m.files) == 0 {
+		return fmt.Errorf("no *.trace.gz in %s", m.folder)
+	}
 	for _, file := range m.files {
 		fmt.Fprintln(m.progress, " ", compare.TraceName(file))
 		t, err := trace.ReadFile(file, trace.Limits{})

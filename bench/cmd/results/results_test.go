@@ -224,6 +224,24 @@ func TestOnly(t *testing.T) {
 	}
 }
 
+// TestRunRefuses: what cannot work is said at once, and before anything is measured.
+func TestRunRefuses(t *testing.T) {
+	empty := t.TempDir()
+	for want, args := range map[string][]string{
+		"no *.trace.gz in " + empty: {"-section", "traces", "-traces", empty},
+		`"traces"`:                  {"-quick", "traces"},
+		"no such":                   {"-quick", "-o", filepath.Join(empty, "none", "RESULTS.md")},
+	} {
+		var said bytes.Buffer
+		if err := run(t.Context(), args, &said, &said); err == nil || !strings.Contains(err.Error(), want) || said.Len() > 0 {
+			t.Errorf("%q: %v, and it said %q", args, err, &said)
+		}
+	}
+	if files, err := os.ReadDir(empty); err != nil || len(files) > 0 {
+		t.Errorf("left %v, %v", files, err)
+	}
+}
+
 func TestRunLeavesTheOldReport(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "RESULTS.md")
 	if err := os.WriteFile(out, []byte("old"), 0o600); err != nil {

@@ -6,6 +6,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"flag"
@@ -16,6 +17,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/gomem-go/gomem/bench/compare"
 	"github.com/gomem-go/gomem/bench/native"
@@ -24,9 +26,9 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
+	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "tracecmp:", err)
 		os.Exit(1)
 	}
@@ -75,6 +77,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 			return err
 		}
 	}
+	out := bufio.NewWriter(stdout)
 	for _, file := range files {
 		t, err := trace.ReadFile(file, trace.Limits{})
 		if err != nil {
@@ -83,13 +86,16 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		if len(t.Ops) == 0 {
 			return fmt.Errorf("%s: the trace is empty", file)
 		}
-		fmt.Fprintf(stdout, "trace=%s ops=%d blocks=%d peak=%.1fMB mean=%.0fB\n", compare.TraceName(file),
+		fmt.Fprintf(out, "trace=%s ops=%d blocks=%d peak=%.1fMB mean=%.0fB\n", compare.TraceName(file),
 			len(t.Ops), len(t.Sizes), float64(t.PeakBytes)/1e6, t.MeanBytes())
 		rows, err := compare.Trace(ctx, t, names, variants, *passes)
 		if err != nil {
 			return err
 		}
-		compare.Print(stdout, rows)
+		compare.Print(out, rows)
+		if err := out.Flush(); err != nil {
+			return err
+		}
 	}
 	return nil
 }

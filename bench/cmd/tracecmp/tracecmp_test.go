@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -39,5 +40,21 @@ func TestRunRefuses(t *testing.T) {
 		if err := run(t.Context(), args, &bytes.Buffer{}, &bytes.Buffer{}); err == nil {
 			t.Errorf("%s: no error", name)
 		}
+	}
+}
+
+// full is a disk without room.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no room") }
+
+func TestLostOutput(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "tiny.trace")
+	if err := os.WriteFile(file, []byte("malloc 0 100\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"-passes", "1", "-native=false", "-impl", "gomem", file}
+	if err := run(t.Context(), args, full{}, &bytes.Buffer{}); err == nil || err.Error() != "no room" {
+		t.Errorf("output is lost: %v", err)
 	}
 }

@@ -18,7 +18,7 @@ import (
 
 const intro = `usage: gomem soak [flags]
 
-Loads an allocator with blocks of all sizes from up to 1,000 goroutines, for as
+Loads an allocator with blocks of all sizes from many goroutines at a time, for as
 long as you like, and meanwhile checks everything it promises. At the first broken
 promise it ends with status 1 and prints the seed and the operation.
 
@@ -101,6 +101,8 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 		err = fmt.Errorf("-live is %d, not between 1 and %d", s.live, maxLive)
 	case backings[s.backing] == nil:
 		err = fmt.Errorf("-backing is %q, not %s", s.backing, names(backings))
+	case s.debug && s.sample:
+		err = errors.New("-sample does nothing beside -debug, which watches every block")
 	case flags.NArg() > 0:
 		err = fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
