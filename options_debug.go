@@ -54,8 +54,8 @@ type LeakError = guard.LeakError
 
 // WithDebug watches every block of the allocator:
 //
-//   - The report of a refused free says where the block was allocated, freed and
-//     freed again, as long as it is live or in quarantine.
+//   - The report of a refused free says where that is, and where the block was
+//     allocated and first freed, as long as it is live or in quarantine.
 //   - Red zones on both sides of a block are checked whenever a part of it is
 //     freed, exactly to the byte, and by Verify.
 //   - Freed memory is filled with 0xDB and kept from reuse, in quarantine, until

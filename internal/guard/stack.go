@@ -39,6 +39,25 @@ func (s Stack) String() string {
 	return strings.TrimSuffix(out.String(), "\n")
 }
 
+// freedAt is an error of a free, and where that was.
+type freedAt struct {
+	err   error
+	stack Stack
+}
+
+// FreedAt adds to why a free of no known block is refused where that free is; it returns
+// why itself if that is not known.
+func FreedAt(why error, where Stack) error {
+	if len(where) == 0 {
+		return why
+	}
+	return &freedAt{why, where}
+}
+
+func (e *freedAt) Error() string { return fmt.Sprintf("%v\nthis free at\n%v", e.err, e.stack) }
+
+func (e *freedAt) Unwrap() error { return e.err }
+
 // LeakError lists what was live when an allocator was closed.
 type LeakError struct {
 	Blocks, Bytes int    // in all

@@ -21,12 +21,12 @@ func (h *Heap) debugFree(b []byte) error {
 	if w == nil || w == d.borrowed {
 		e := h.table.find(addr)
 		if e == nil || w != nil || int(addr-e.base) > len(e.c.mem)-len(b) {
-			return h.guardUnlock(h.misuse(ErrNotOwned, b, nil))
+			return h.guardUnlock(h.misuse(guard.FreedAt(ErrNotOwned, where), b))
 		}
-		return h.guardUnlock(h.misuse(ErrDoubleFree, b, nil))
+		return h.guardUnlock(h.misuse(guard.FreedAt(ErrDoubleFree, where), b))
 	}
 	if err := h.freeWatched(w, b, where); err != nil {
-		return h.guardUnlock(h.misuse(nil, b, err))
+		return h.guardUnlock(h.misuse(err, b))
 	}
 	h.freed += uint64(len(b))
 	h.evict(d.period+1, max(d.limit, 0))

@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/gomem-go/gomem/backing"
+	"github.com/gomem-go/gomem/internal/guard"
 	"github.com/gomem-go/gomem/offset"
 )
 
@@ -34,19 +35,18 @@ func (e *MisuseError) Error() string {
 // Unwrap makes errors.Is find the reason.
 func (e *MisuseError) Unwrap() error { return e.Err }
 
-// misuse counts a refused free of b and names it. A placement's own error is
-// the cause, if there is one.
-func (h *Heap) misuse(why error, b []byte, cause error) error {
+// misuse counts a refused free of b and names it.
+func (h *Heap) misuse(why error, b []byte) error {
 	h.refused.Add(1)
-	if cause != nil {
-		why = cause
-	}
 	return &MisuseError{Addr: uintptr(unsafe.Pointer(unsafe.SliceData(b))), Size: len(b), Err: why}
 }
 
 // Refuse counts and reports a misuse that the caller found.
 func (h *Heap) Refuse(b []byte, why error) {
-	err := h.misuse(why, b, nil)
+	if h.debug != nil {
+		why = guard.FreedAt(why, guard.Callers(h.debug.depth))
+	}
+	err := h.misuse(why, b)
 	if h.cfg.Misuse != nil {
 		h.cfg.Misuse(err)
 	}

@@ -153,7 +153,7 @@ func (h *Heap) freeSlow(sp *span, b []byte) bool {
 		case freeRefused:
 			err := sp.refusal(off, n, local)
 			unpin(s)
-			return h.reported(h.misuse(err, b, nil))
+			return h.reported(h.misuse(err, b))
 		}
 		unpin(s)
 		switch end {

@@ -61,6 +61,7 @@ type Heap struct {
 
 	mu                  sync.Mutex
 	closed              bool
+	lending             bool  // a shard had a borrower at the last reclaim
 	rest, rests         uint8 // periods until slack counts again, and of the next rest
 	asked, clock        uint8 // times that the clock was to start and ran already, and that it started
 	chunks              []*chunk
@@ -82,7 +83,6 @@ type Heap struct {
 	solo                uint32    // blocks of up to maxSlot placed before the heap is shared out
 	placed              uint32    // counts the blocks placed, and the chunks lent: each ends the borrows before
 	lent                *chunk    // where the last Borrow is that no slot serves; see loan
-	lending             bool      // a shard had a borrower at the last reclaim
 	dead                [][]byte  // mappings that unlock gives back
 	stuck               [][]byte  // mappings that the source would not take back, for another try
 	leave               int       // bytes of both, which still count towards the limit

@@ -294,16 +294,16 @@ func (h *Heap) freeBlock(b []byte) error {
 		return h.sampleFree(b, addr)
 	}
 	if e == nil {
-		return h.unlock(h.misuse(ErrNotOwned, b, nil))
+		return h.unlock(h.misuse(ErrNotOwned, b))
 	}
 	if e.c.nspans > 0 && h.spanAt(addr) != nil {
 		// There was none when the caller looked. Only free bytes become a span, so b was
 		// no live block.
-		return h.unlock(h.misuse(ErrDoubleFree, b, nil))
+		return h.unlock(h.misuse(ErrDoubleFree, b))
 	}
 	off := int(addr - e.base)
 	if err := e.c.place.Free(off, len(b)); err != nil {
-		return h.unlock(h.misuse(nil, b, err))
+		return h.unlock(h.misuse(err, b))
 	}
 	h.freed += uint64(len(b))
 	h.gaveBack(e.c)

@@ -173,7 +173,7 @@ func (h *Heap) forgetSpares() {
 // unmaps them. Those go first that nobody used in this period of the clock, and of
 // these the newest. If one is to stay it does, unless it is too large for that. Under mu.
 func (h *Heap) dropEmpty(most int, one bool) (dropped int) {
-	h.dead, h.stuck = append(h.dead, h.stuck...), nil
+	h.retryStuck()
 	lent := h.loan()
 	stays := func(c *chunk) bool {
 		return one && h.nempty == 1 && len(c.raw) <= h.staying()
@@ -244,6 +244,9 @@ func (h *Heap) bury(c *chunk) {
 	h.dead = append(h.dead, c.raw)
 }
 
+// retryStuck has flush try again what the source would not take. Under mu.
+func (h *Heap) retryStuck() { h.dead, h.stuck = append(h.dead, h.stuck...), nil }
+
 // unlock ends a section under mu and then does what must not happen under it:
 // giving mappings back. It returns err: what the backing does not take may be what
 // another call has dropped, and is tried again.
@@ -283,7 +286,7 @@ func (h *Heap) Close() error {
 	h.mu.Lock()
 	h.awaitFlushes() // what the source does not take is for this call to tell
 	if h.closed {
-		if h.dead, h.stuck = h.stuck, nil; len(h.dead) == 0 {
+		if h.retryStuck(); len(h.dead) == 0 {
 			return h.unlock(ErrClosed)
 		}
 		return h.unlock(h.unmapDead(nil))
@@ -326,7 +329,7 @@ func (h *Heap) reset() error {
 		clear(h.spanned[:])
 	}
 	h.resume()
-	h.dead, h.stuck = append(h.dead, h.stuck...), nil
+	h.retryStuck()
 	for _, c := range h.chunks {
 		if c != nil {
 			h.bury(c)

@@ -208,8 +208,8 @@ func (h *Heap) stopSampling() {
 	h.unguarded.Add(1)
 }
 
-// at is the index of the slot around addr; ok is false if there is none. Under
-// mu.
+// at is the index of the slot whose block, in use or not, has the byte at addr; ok is
+// false if there is none. Under mu.
 func (s *sampler) at(addr uintptr) (i int, ok bool) {
 	if s.mem == nil {
 		return 0, false
@@ -218,15 +218,8 @@ func (s *sampler) at(addr uintptr) (i int, ok bool) {
 	if at >= uintptr(len(s.mem)) || at < wallBytes {
 		return 0, false
 	}
-	return int(at-wallBytes) / (slotBytes + wallBytes), true
-}
-
-// find is the block that the byte at addr belongs to, in use or not.
-func (s *sampler) find(addr uintptr) *guard.Block {
-	if i, ok := s.at(addr); ok && s.slot[i].Mem != nil && s.slot[i].Holds(addr) {
-		return &s.slot[i].Block
-	}
-	return nil
+	i = int(at-wallBytes) / (slotBytes + wallBytes)
+	return i, s.slot[i].Mem != nil && s.slot[i].Holds(addr)
 }
 
 // beside is the block of the slot that addr is in or, if it is in a wall, nearest to;
@@ -249,14 +242,14 @@ func (s *sampler) beside(addr uintptr) *guard.Block {
 func (h *Heap) sampleFree(b []byte, addr uintptr) error {
 	s := h.sampler
 	i, ok := s.at(addr)
-	if !ok || s.find(addr) == nil {
-		return h.unlock(h.misuse(ErrNotOwned, b, nil))
+	if !ok {
+		return h.unlock(h.misuse(ErrNotOwned, b))
 	}
 	slot := &s.slot[i]
 	var damage error
 	_, _, err := slot.Free(addr, len(b), guard.Callers(sampleDepth))
 	if err != nil {
-		err = h.misuse(nil, b, err)
+		err = h.misuse(err, b)
 	} else {
 		h.freed += uint64(len(b))
 		if damage = slot.CheckAll(); damage != nil {

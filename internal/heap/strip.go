@@ -64,7 +64,7 @@ func newStrip(bytes int) *span {
 		size:   chunkUnit,
 		limit:  uint32(bytes),
 		end:    uint32(n),
-		magic:  1 << 35 / chunkUnit,
+		magic:  1 << magicShift / chunkUnit,
 		class:  stripClass,
 	}
 	sp.owner.Store(nobody)
