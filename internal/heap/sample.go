@@ -101,11 +101,16 @@ func (s *sampler) drop() {
 // that no rhythm of the program hides a block from it.
 func (s *sampler) again() { s.due.Add(rand.Int64N(2*s.rate - 1)) }
 
+// isDue says whether the next block is to be sampled, if it has n bytes.
+func (s *sampler) isDue(n int) bool {
+	return s.due.Load() <= 1 && !s.off.Load() && n <= slotBytes
+}
+
 // wants says whether a request that came to the slow path is the one to sample. The
 // last one of those that were offered ends the offer.
 func (h *Heap) wants(n int) bool {
 	s := h.sampler
-	yes := s.due.Load() <= 1 && !s.off.Load() && n <= slotBytes
+	yes := s.isDue(n)
 	if s.offered.Load() > 0 {
 		s.due.Add(-1)
 		if s.offered.Add(-1) == 0 {

@@ -280,3 +280,26 @@ func TestSampleDropped(t *testing.T) {
 		}
 	}
 }
+
+// TestSampleCountsOnce: a block that cannot be cut from a strip, and is placed otherwise, is
+// one of those that were offered to the guard, not two.
+func TestSampleCountsOnce(t *testing.T) {
+	const n = 8000
+	h, _ := newSampled(t, Sample{Rate: 1 << 30})
+	h.sampler.due.Store(1 << 40)
+	for range 6000 { // until strips serve
+		b := mustMalloc(t, h, n)
+		mustFree(t, h, b[1000:], b[:1000])
+	}
+	var kept [][]byte
+	for range 400 {
+		h.mu.Lock()
+		h.offer()
+		h.mu.Unlock()
+		kept = append(kept, mustMalloc(t, h, n))
+		if took := offerBlocks - h.sampler.offered.Load(); took > 1 {
+			t.Fatalf("block %d took %d of those that were offered", len(kept), took)
+		}
+	}
+	mustFree(t, h, kept...)
+}

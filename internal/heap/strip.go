@@ -173,8 +173,8 @@ func (h *Heap) cut(n int) []byte {
 // cutSlow is cut for the first block of a strip, and for when the sampled guard
 // may be due.
 func (h *Heap) cutSlow(n int) []byte {
-	if g := h.sampler; g != nil && h.wants(n) {
-		return nil
+	if g := h.sampler; g != nil && g.isDue(n) {
+		return nil // watchedMalloc asks again, and counts
 	}
 	s, c := h.pin(), class(n)-small
 	if s.cuts[c] <= 1 || !s.cur[stripClass].room(n) && !s.nextStrip(n) {
