@@ -92,7 +92,7 @@ func (h *Heap) grow(n, align int) error {
 	least := (n + chunkUnit - 1) &^ (chunkUnit - 1)
 	size := least
 	switch {
-	case align > h.cfg.Source.PageSize():
+	case align > 1<<h.pageShift:
 		least += align // so that addChunk can align it
 		size = least
 	case h.cfg.Spans && least >= spanUnit:
@@ -197,7 +197,7 @@ func (h *Heap) mapFor(size int) (mem []byte, err error) {
 // the first span is aligned.
 func (h *Heap) nextChunk() int {
 	if h.mapped == 0 {
-		return (max(h.cfg.Size, 1) + chunkUnit - 1) &^ (chunkUnit - 1)
+		return (h.cfg.Size + chunkUnit - 1) &^ (chunkUnit - 1)
 	}
 	if h.mapped < minChunk {
 		return min(max(h.cfg.Size, 3*h.mapped, pageSize), minChunk)

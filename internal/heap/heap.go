@@ -3,6 +3,7 @@ package heap
 import (
 	"fmt"
 	"math"
+	"math/bits"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -62,6 +63,7 @@ type Heap struct {
 	mu                  sync.Mutex
 	closed              bool
 	lending             bool  // a shard had a borrower at the last reclaim
+	pageShift           uint8 // log2 of what the source's mappings are aligned to
 	rest, rests         uint8 // periods until slack counts again, and of the next rest
 	asked, clock        uint8 // times that the clock was to start and ran already, and that it started
 	chunks              []*chunk
@@ -100,6 +102,8 @@ type Heap struct {
 // Init prepares a zero Heap, which maps nothing yet.
 func (h *Heap) Init(cfg Config) {
 	h.cfg = cfg
+	h.cfg.Size = min(max(cfg.Size, 1), math.MaxInt-1<<30)                  // so that sums with it are numbers
+	h.pageShift = uint8(bits.Len(uint(max(cfg.Source.PageSize(), 1))) - 1) // asked under no lock
 	h.publish(noShards)
 	h.hints.forget()
 	h.spans.Store(noSpans)

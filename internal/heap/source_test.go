@@ -2,6 +2,7 @@ package heap
 
 import (
 	"errors"
+	"math"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -139,5 +140,52 @@ func TestFlushAcrossBubbles(t *testing.T) {
 			others.Wait()
 			mustVerify(t, h)
 		})
+	}
+}
+
+// TestGreatestSize: a first chunk as large as a number can be is cut to the limit, and
+// stays as any other.
+func TestGreatestSize(t *testing.T) {
+	for _, size := range []int{math.MinInt, -1, math.MaxInt - 64, math.MaxInt - 62, math.MaxInt} {
+		g := &gated{Source: backing.Heap()}
+		h := new(Heap)
+		h.Init(Config{Size: size, MaxBytes: 1 << 20, Source: g, Placement: placements["tlsf"], Few: few, Spans: true})
+		mustFree(t, h, mustMalloc(t, h, 10))
+		first := h.Stats().Backing
+		for range 10 {
+			h.tick()
+		}
+		if got := h.Stats().Backing; size > 0 && first != 1<<20 || first < 64 || got != first {
+			t.Errorf("size %d: first %d bytes are mapped, later %d", size, first, got)
+		}
+		mustVerify(t, h)
+	}
+}
+
+// asking is a source that is asked for its pages while the heap is in use.
+type asking struct {
+	backing.Source
+	h *Heap
+}
+
+func (s *asking) PageSize() int {
+	if s.h != nil {
+		s.h.Verify()
+	}
+	return s.Source.PageSize()
+}
+
+// TestPageSizeUnderNoLock: a source may look at the heap when it is asked for its pages.
+func TestPageSizeUnderNoLock(t *testing.T) {
+	src := &asking{Source: backing.Heap()}
+	h := new(Heap)
+	h.Init(Config{Source: src, Placement: placements["tlsf"], Spans: true})
+	src.h = h
+	for _, align := range []int{64, 1024, 4096} {
+		b, err := h.MallocAligned(100, align)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustFree(t, h, b)
 	}
 }
