@@ -95,7 +95,8 @@ func WithPlacement(p Placement) Option { return p.config }
 // WithBacking chooses where chunks come from: backing.Heap(), backing.Mmap()
 // or a source of your own. It also maps each chunk from there individually,
 // unless a later WithPooledChunks says otherwise. A nil src changes nothing. What
-// src returns is checked as backing.Map does.
+// src returns is checked as backing.Map does. A source of your own may use the
+// allocator, unless that writes a trace.
 func WithBacking(src backing.Source) Option {
 	return func(c *settings) {
 		if src != nil {

@@ -25,9 +25,10 @@ import (
 //
 // A recorded allocator places every block directly in its chunks, not in
 // slots, and all operations share a lock, which is held while w is written to.
-// So w must not use the allocator, nor may the function given to WithMisuse
-// when it is told of damage that WithDebug or WithSampledGuard found. Each live
-// block takes up to 100 bytes more. A nil w changes nothing.
+// So w must not use the allocator, and neither may a source of chunks of your own, nor
+// the function given to WithMisuse when it is told of damage that WithDebug or
+// WithSampledGuard found. Each live block takes up to 100 bytes more. A nil w changes
+// nothing.
 func WithTrace(w io.Writer) Option {
 	return func(s *settings) {
 		if w != nil {

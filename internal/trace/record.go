@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"math/bits"
 	"sync"
 	"unsafe"
 )
@@ -16,13 +17,12 @@ import (
 // It runs each operation under its own lock, so that the order in the trace is
 // the order in which memory changed hands. Any goroutine may call any method.
 type Recorder struct {
-	mu      sync.Mutex
-	out     *bufio.Writer
-	err     error // the first failure; nothing is written after it
-	next    uint32
-	pages   map[uintptr][]recorded // by the page that they start in
-	parts   map[uint32]int         // how many ranges are left of a block, if it is not one
-	largest uintptr                // bytes of the largest block so far
+	mu    sync.Mutex
+	out   *bufio.Writer
+	err   error // the first failure; nothing is written after it
+	next  uint32
+	live  lengths
+	parts map[uint32]int // how many ranges are left of a block, if it is not one
 }
 
 // recorded is a range of live bytes: a block, or one of those that are left of a
@@ -32,7 +32,62 @@ type recorded struct {
 	id         uint32
 }
 
-const pageShift = 12
+// lengths has the live ranges. Those of class k are longer than 2^(k-1) bytes, up to 2^k;
+// as they do not overlap, at most one of them begins in each 2^(k-1) bytes, by whose number
+// it is entered. So the range around a byte is found in three looks for each class.
+type lengths [bits.UintSize + 1]map[uintptr]recorded
+
+// class is that of n bytes, and width the binary logarithm of the bytes in which one of
+// them begins at most.
+func class(n uintptr) (k, width int) {
+	k = bits.Len64(uint64(n - 1))
+	return k, max(k-1, 0)
+}
+
+func (l *lengths) add(b recorded) {
+	k, width := class(b.end - b.start)
+	if l[k] == nil {
+		l[k] = make(map[uintptr]recorded)
+	}
+	l[k][b.start>>width] = b
+}
+
+func (l *lengths) remove(b recorded) {
+	k, width := class(b.end - b.start)
+	delete(l[k], b.start>>width)
+}
+
+// find returns the range that has the byte at address at. It looks first for one of n
+// bytes that begins there.
+func (l *lengths) find(at, n uintptr) (b recorded, ok bool) {
+	k, width := class(n)
+	if b, ok = l[k][at>>width]; ok && b.start == at {
+		return b, true
+	}
+	for k := range l {
+		if len(l[k]) == 0 {
+			continue
+		}
+		first := at >> max(k-1, 0)
+		for back := range min(first+1, 3) {
+			if b = l[k][first-back]; at-b.start < b.end-b.start {
+				return b, true
+			}
+		}
+	}
+	return recorded{}, false
+}
+
+// all yields the ranges, in no order.
+func (l *lengths) all(yield func(recorded) bool) {
+	for _, ranges := range l {
+		for _, b := range ranges {
+			if !yield(b) {
+				return
+			}
+		}
+	}
+}
 
 var (
 	// errTooMany: the format has no more ids.
@@ -44,7 +99,7 @@ var (
 // NewRecorder returns a recorder that writes to w. The caller closes it, which
 // writes out what is buffered; w stays open.
 func NewRecorder(w io.Writer) *Recorder {
-	return &Recorder{out: bufio.NewWriterSize(w, 64<<10), pages: map[uintptr][]recorded{}, parts: map[uint32]int{}}
+	return &Recorder{out: bufio.NewWriterSize(w, 64<<10), parts: map[uint32]int{}}
 }
 
 // Malloc runs alloc and records the block that it returns, if there is no error
@@ -83,12 +138,10 @@ func (r *Recorder) Free(b []byte, free func() error) error {
 func (r *Recorder) Reset() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, ranges := range r.pages {
-		for _, b := range ranges {
-			r.gone(b.id)
-		}
+	for b := range r.live.all {
+		r.gone(b.id)
 	}
-	clear(r.pages)
+	r.live = lengths{}
 }
 
 // Close writes out what is buffered and returns the first failure to write.
@@ -122,51 +175,38 @@ func (r *Recorder) add(start, size uintptr) {
 		r.err = cmp.Or(r.err, errTooMany)
 		return
 	}
-	r.keep(recorded{start, start + size, r.next})
+	r.live.add(recorded{start, start + size, r.next})
 	op := uint32(min(size, FreeBit-1))
 	if r.next == 0 {
 		op = opening(op)
 	}
-	r.largest = max(r.largest, size)
 	r.next++
 	r.write(op)
-}
-
-func (r *Recorder) keep(b recorded) {
-	page := b.start >> pageShift
-	r.pages[page] = append(r.pages[page], b)
 }
 
 // drop takes up to n bytes at address at from the range that has them and
 // returns how many that were, 0 if none has them.
 func (r *Recorder) drop(at, n uintptr) uintptr {
-	// A range that has the byte starts in this page or in one not further back
-	// than the largest block is long.
-	page := at >> pageShift
-	for back := uintptr(0); back <= r.largest>>pageShift+1 && back <= page; back++ {
-		for i, b := range r.pages[page-back] {
-			if at < b.start || at >= b.end {
-				continue
-			}
-			r.remove(page-back, i)
-			freed := min(n, b.end-at)
-			left := 0
-			for _, rest := range [2]recorded{{b.start, at, b.id}, {at + freed, b.end, b.id}} {
-				if rest.start < rest.end {
-					r.keep(rest)
-					left++
-				}
-			}
-			switch left {
-			case 0:
-				r.gone(b.id)
-			case 2:
-				r.parts[b.id] = max(r.parts[b.id], 1) + 1
-			}
-			return freed
+	b, ok := r.live.find(at, n)
+	if !ok {
+		return 0
+	}
+	r.live.remove(b)
+	freed := min(n, b.end-at)
+	left := 0
+	for _, rest := range [2]recorded{{b.start, at, b.id}, {at + freed, b.end, b.id}} {
+		if rest.start < rest.end {
+			r.live.add(rest)
+			left++
 		}
 	}
-	return 0
+	switch left {
+	case 0:
+		r.gone(b.id)
+	case 2:
+		r.parts[b.id] = max(r.parts[b.id], 1) + 1
+	}
+	return freed
 }
 
 // gone notes that a range of block id is no more, which frees the block if it
@@ -178,16 +218,6 @@ func (r *Recorder) gone(id uint32) {
 	}
 	delete(r.parts, id)
 	r.write(FreeBit | id)
-}
-
-func (r *Recorder) remove(page uintptr, i int) {
-	ranges := r.pages[page]
-	ranges[i] = ranges[len(ranges)-1]
-	if ranges = ranges[:len(ranges)-1]; len(ranges) == 0 {
-		delete(r.pages, page)
-		return
-	}
-	r.pages[page] = ranges
 }
 
 // address is where b starts, as a number.

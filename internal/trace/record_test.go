@@ -3,6 +3,8 @@ package trace
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"io"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -123,7 +125,7 @@ func TestRecorderFreesAcrossBlocks(t *testing.T) {
 
 // The byte behind a block is another's.
 func TestRecorderTellsNeighbours(t *testing.T) {
-	const at = 1 << 20
+	const at, page = 1 << 20, 4096
 	var out bytes.Buffer
 	r := NewRecorder(&out)
 	r.add(at, 100)
@@ -138,15 +140,15 @@ func TestRecorderTellsNeighbours(t *testing.T) {
 		t.Errorf("%d bytes at the end of the first", got)
 	}
 	// From the last byte of a page over all of the next to the first of a third.
-	r.add(2*at-1, 1<<pageShift+2)
-	if got := r.drop(2*at+1<<pageShift, 1); got != 1 {
+	r.add(2*at-1, page+2)
+	if got := r.drop(2*at+page, 1); got != 1 {
 		t.Errorf("%d bytes at the end of the third", got)
 	}
 	r.Reset()
 	if err := r.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if want := encode(100, 100, FreeBit|1, 1<<pageShift+2); !bytes.HasPrefix(out.Bytes(), want) || out.Len() != len(want)+8 {
+	if want := encode(100, 100, FreeBit|1, page+2); !bytes.HasPrefix(out.Bytes(), want) || out.Len() != len(want)+8 {
 		t.Errorf("recorded % x, want % x", out.Bytes(), want)
 	}
 }
@@ -325,5 +327,62 @@ func TestRecorderReportsAFullDisk(t *testing.T) {
 	}
 	if err := r.Close(); err == nil {
 		t.Error("Close after a failed write: no error")
+	}
+}
+
+// TestLengthsFind: the range that has a byte is found wherever it begins, and none else.
+func TestLengthsFind(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	rng := rand.New(rand.NewPCG(seed, 0))
+	for range 200 {
+		var l lengths
+		var owner []recorded // by byte
+		at, shift := uintptr(rng.IntN(100)), rng.IntN(10)
+		owner = append(owner, make([]recorded, at)...)
+		for id := range uint32(100) {
+			b := recorded{at, at + uintptr(1+rng.IntN(1<<shift)), id + 1}
+			switch rng.IntN(3) {
+			case 0:
+				b.end = b.start + 1<<shift
+			case 1:
+				shift = rng.IntN(10)
+			}
+			l.add(b)
+			if rng.IntN(3) > 0 {
+				owner = append(owner, slices.Repeat([]recorded{b}, int(b.end-b.start))...)
+			} else {
+				l.remove(b)
+				owner = append(owner, make([]recorded, b.end-b.start)...)
+			}
+			at = b.end
+		}
+		for at, want := range owner {
+			got, ok := l.find(uintptr(at), uintptr(1+rng.IntN(1000)))
+			if ok != (want.id > 0) || ok && got != want {
+				t.Fatalf("byte %d: found %v, %v, want %v", at, got, ok, want)
+			}
+		}
+	}
+}
+
+// BenchmarkRecorderFreesFromTheEnd: the price of a tail does not depend on how much is
+// in front of it.
+func BenchmarkRecorderFreesFromTheEnd(b *testing.B) {
+	for _, size := range []uintptr{1 << 20, 64 << 20, 1 << 30} {
+		b.Run(fmt.Sprintf("size=%dMiB", size>>20), func(b *testing.B) {
+			r := NewRecorder(io.Discard)
+			const at, tail = 1 << 20, 4096
+			left := uintptr(0)
+			for b.Loop() {
+				if left < 2*tail {
+					r.Reset()
+					r.add(at, size)
+					left = size
+				}
+				left -= tail
+				r.drop(at+left, tail)
+			}
+		})
 	}
 }
