@@ -95,8 +95,8 @@ func WithPlacement(p Placement) Option { return p.config }
 // WithBacking chooses where chunks come from: backing.Heap(), backing.Mmap()
 // or a source of your own. It also maps each chunk from there individually,
 // unless a later WithPooledChunks says otherwise. A nil src changes nothing. What
-// src returns is checked as backing.Map does. A source of your own may use the
-// allocator, unless that writes a trace.
+// src returns is checked as backing.Map does. A source of your own may free blocks of
+// the allocator, unless that writes a trace, and must not allocate from it.
 func WithBacking(src backing.Source) Option {
 	return func(c *settings) {
 		if src != nil {
