@@ -5,10 +5,14 @@
 
 // See entry_amd64.go. Comments are the Go code that the lines below them stand for, and
 // which register has which of its variables; const_ and fields come from the compiler.
+// malloc and free begin where a line of the processor's cache of instructions does: how
+// long they take else depends on what the linker puts in front of them.
 
 // func malloc(h *Heap, n int) (b []byte, err error), or without the error
 // h in AX, n in BX; b in AX, BX and CX, err in DI and SI
 TEXT ·malloc(SB), NOSPLIT|NOFRAME, $0-0
+	PCALIGN $64
+
 	// if uint(n-1) < maxSlot && h != nil
 	LEAQ    -1(BX), CX
 	CMPQ    CX, $const_maxSlot
@@ -78,6 +82,8 @@ slow:
 // func free(h *Heap, b []byte) bool
 // h in AX, b in BX, CX and DI; the result in AX
 TEXT ·free(SB), NOSPLIT|NOFRAME, $0-0
+	PCALIGN $64
+
 	TESTQ   AX, AX
 	JZ      inGo
 

@@ -26,6 +26,9 @@ func TestEntries(t *testing.T) {
 			t.Errorf("%s does not begin in assembly", name)
 		}
 	}
+	if malloc%64 != 0 || free%64 != 0 {
+		t.Errorf("malloc at %#x and free at %#x do not begin a cache line", malloc, free)
+	}
 	if !expected(probe) {
 		t.Error("the probe finds other registers than those it should")
 	}
