@@ -116,7 +116,10 @@ func (s mmapSource) prepare(mem []byte) error {
 		sysAdviseHuge(mem)
 	}
 	if s.has(locked) {
-		return sysLock(mem)
+		if err := sysLock(mem); err != nil {
+			return fmt.Errorf("locking it: %w", err)
+		}
+		return nil // every page of it is there
 	}
 	if s.has(populate) {
 		return sysPopulate(mem)
