@@ -2,11 +2,13 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
+	"time"
 )
 
 // IsTerminal reports that w is a device, on which a line can be written over.
@@ -32,4 +34,47 @@ func Parse(flags *flag.FlagSet, args []string, usage string, out io.Writer) erro
 		flags.PrintDefaults()
 	}
 	return err
+}
+
+// Open opens a file as os.OpenFile does, until ctx is done: who opens a named pipe waits
+// for somebody at its other end.
+func Open(ctx context.Context, path string, flag int) (*os.File, error) {
+	type opened struct {
+		f   *os.File
+		err error
+	}
+	done := make(chan opened, 1)
+	go func() {
+		f, err := os.OpenFile(path, flag, 0)
+		done <- opened{f, err}
+	}()
+	select {
+	case o := <-done:
+		return o.f, o.err
+	case <-ctx.Done():
+		return nil, fmt.Errorf("%s: %w", path, context.Cause(ctx)) // and so does the program
+	}
+}
+
+// ReadFrom returns a reader of f until ctx is done, also where f has nothing to read for
+// long; stop ends the wait for ctx.
+func ReadFrom(ctx context.Context, f *os.File) (r io.Reader, stop func() bool) {
+	return reader{ctx, f}, context.AfterFunc(ctx, func() { _ = f.SetReadDeadline(time.Now()) })
+}
+
+// reader is r until ctx is done.
+type reader struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (r reader) Read(p []byte) (int, error) {
+	if r.ctx.Err() != nil {
+		return 0, context.Cause(r.ctx)
+	}
+	n, err := r.r.Read(p)
+	if err != nil && r.ctx.Err() != nil {
+		err = context.Cause(r.ctx)
+	}
+	return n, err
 }

@@ -1,12 +1,14 @@
 package relay
 
 import (
+	"context"
 	_ "embed"
 	"fmt"
 	"io"
 	"os"
 	"time"
 
+	"github.com/gomem-go/gomem/cmd/gomem/internal/cli"
 	"github.com/gomem-go/gomem/cmd/gomem/internal/flv"
 )
 
@@ -37,16 +39,21 @@ type cut struct {
 }
 
 // load reads and checks path, or the recording in the program if path is empty.
-func load(path string) (*input, error) {
+func load(ctx context.Context, path string) (*input, error) {
 	if path == "" {
 		return newInput("testsrc.flv", testsrc)
 	}
-	f, err := os.Open(path)
+	f, err := cli.Open(ctx, path, os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxInput+1))
+	in, stop := cli.ReadFrom(ctx, f)
+	defer stop()
+	b, err := io.ReadAll(io.LimitReader(in, maxInput+1))
+	if ctx.Err() != nil {
+		err = fmt.Errorf("%s: %w", path, context.Cause(ctx))
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -153,7 +153,7 @@ func run(ctx context.Context, cfg *config, stdout, stderr io.Writer) error {
 	if cfg.listen != "" {
 		return serve(ctx, cfg, stdout, show)
 	}
-	in, err := load(cfg.input)
+	in, err := load(ctx, cfg.input)
 	if err != nil {
 		return err
 	}

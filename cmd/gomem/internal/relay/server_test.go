@@ -15,7 +15,7 @@ import (
 
 func mustInput(t testing.TB) *input {
 	t.Helper()
-	in, err := load("")
+	in, err := load(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"github.com/gomem-go/gomem/cmd/gomem/internal/cli"
 )
 
 // pageFile is a page to come. It is made beside path and takes its place when it is
@@ -24,8 +27,9 @@ type pageFile struct {
 // openPage finds out whether a file can be made beside path, or where path leads
 // to. None is left there: a second interrupt, or a pipe that nobody reads any more,
 // ends the program without a chance to remove it. Errors: what the system says,
-// syscall.EISDIR for a directory, and errNoPage for a file that no page may replace.
-func openPage(path string) (*pageFile, error) {
+// syscall.EISDIR for a directory, errNoPage for a file that no page may replace, and
+// errPrinted for the one that standard output goes to.
+func openPage(ctx context.Context, path string) (*pageFile, error) {
 	switch info, err := os.Stat(path); {
 	case errors.Is(err, fs.ErrNotExist):
 		if target, err := os.Readlink(path); err == nil {
@@ -36,19 +40,22 @@ func openPage(path string) (*pageFile, error) {
 				}
 				target = filepath.Join(dir, target)
 			}
-			return openPage(target)
+			return openPage(ctx, target)
 		}
 	case err != nil:
 		return nil, err
 	case info.IsDir():
 		return nil, &fs.PathError{Op: "open", Path: path, Err: syscall.EISDIR}
 	case !info.Mode().IsRegular():
-		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+		f, err := cli.Open(ctx, path, os.O_WRONLY)
 		if err != nil {
 			return nil, err
 		}
 		return &pageFile{f: f}, nil
 	default:
+		if printed, err := os.Stdout.Stat(); err == nil && os.SameFile(info, printed) {
+			return nil, &fs.PathError{Op: "replace", Path: path, Err: errPrinted}
+		}
 		if err := replaceable(path); err != nil {
 			return nil, err
 		}
@@ -66,7 +73,10 @@ func openPage(path string) (*pageFile, error) {
 // pageStart is what each page of HTML begins with, that of another version, too.
 const pageStart = "<!DOCTYPE html>"
 
-var errNoPage = errors.New("there is a file that is not empty and no page of HTML")
+var (
+	errNoPage  = errors.New("there is a file that is not empty and no page of HTML")
+	errPrinted = errors.New("the table is printed to this file")
+)
 
 // replaceable returns an error if path is a file that is neither empty nor a page: after
 // "-html *.trace" it is the first trace.
@@ -121,8 +131,8 @@ func (p *pageFile) write(fill func(io.Writer) error) error {
 		return err
 	}
 	err = fillFile(f, fill)
-	if older, statErr := os.Stat(p.path); err == nil && statErr == nil {
-		err = f.Chmod(older.Mode().Perm())
+	if older, statErr := os.Stat(p.path); err == nil && statErr == nil && older.Mode().IsRegular() {
+		err = errors.Join(replaceable(p.path), f.Chmod(older.Mode().Perm())) // it may be new
 	}
 	if err == nil {
 		err = f.Close()

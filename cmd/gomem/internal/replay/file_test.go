@@ -41,7 +41,7 @@ func TestPageOverAnotherFile(t *testing.T) {
 		"# gomem trace\nmalloc 100\n": errNoPage,
 	} {
 		path := writeBytes(t, "first.trace", []byte(text))
-		page, err := openPage(path)
+		page, err := openPage(t.Context(), path)
 		if !errors.Is(err, want) {
 			t.Errorf("over %q: %v, not %v", text, err, want)
 		}
@@ -130,7 +130,7 @@ func TestPagePermissions(t *testing.T) {
 // What the system says of the file that becomes the page names the page.
 func TestPageErrorsNameIt(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "page.html")
-	page, err := openPage(path)
+	page, err := openPage(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +184,7 @@ func TestTraceFromAQuietPipe(t *testing.T) {
 // removes nothing.
 func TestPageToCome(t *testing.T) {
 	dir := t.TempDir()
-	page, err := openPage(filepath.Join(dir, "page.html"))
+	page, err := openPage(t.Context(), filepath.Join(dir, "page.html"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,9 +194,48 @@ func TestPageToCome(t *testing.T) {
 	}
 }
 
+// What comes to lie there meanwhile is not replaced either, unless it is a page.
+func TestPageOverWhatCameMeanwhile(t *testing.T) {
+	for text, want := range map[string]error{"notes": errNoPage, "<!DOCTYPE html>\n": nil} {
+		path := filepath.Join(t.TempDir(), "page.html")
+		page, err := openPage(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := page.write(func(io.Writer) error { return nil }); !errors.Is(err, want) {
+			t.Errorf("over %q: %v, not %v", text, err, want)
+		}
+		if b, err := os.ReadFile(path); want != nil && (err != nil || string(b) != text) {
+			t.Errorf("%q became %q, %v", text, b, err)
+		}
+		page.close()
+		if names, err := os.ReadDir(filepath.Dir(path)); err != nil || len(names) != 1 {
+			t.Errorf("left %v, %v", names, err)
+		}
+	}
+}
+
+// The file that the table goes to is not the page as well: it would lose the table.
+func TestPageWhereTheTableGoes(t *testing.T) {
+	path := writeBytes(t, "out", nil)
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	defer func(old *os.File) { os.Stdout = old }(os.Stdout)
+	os.Stdout = f
+	if _, err := openPage(t.Context(), path); !errors.Is(err, errPrinted) {
+		t.Errorf("opened, %v", err)
+	}
+}
+
 // A device that takes nothing is one reason, not two.
 func TestPageOnAFullDevice(t *testing.T) {
-	page, err := openPage("/dev/full")
+	page, err := openPage(t.Context(), "/dev/full")
 	if err != nil || page.path != "" {
 		t.Skip("the system has no such device")
 	}
@@ -210,7 +249,7 @@ func TestPageOnAFullDevice(t *testing.T) {
 
 func writeText(t *testing.T, path, text string) {
 	t.Helper()
-	page, err := openPage(path)
+	page, err := openPage(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}

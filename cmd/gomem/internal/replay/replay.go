@@ -14,7 +14,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/gomem-go/gomem/cmd/gomem/internal/cli"
 	"github.com/gomem-go/gomem/internal/trace"
@@ -44,6 +43,7 @@ records a trace with gomem.WithTrace.
 type options struct {
 	files   []string
 	html    string
+	page    bool // -html is given
 	only    string
 	rounds  int
 	maxOps  int
@@ -74,17 +74,20 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	flags.StringVar(&o.html, "html", "", "write a page with charts to `FILE`, in place of an older page")
 	flags.StringVar(&o.only, "only", "", "measure only the configurations whose name contains `TEXT`")
 	flags.IntVar(&o.rounds, "rounds", 5, "number of timed rounds; the median counts")
-	flags.IntVar(&o.maxOps, "max-ops", defaultMaxOps, "refuse a trace of more than `N` operations, each of which may take 100 bytes of memory")
+	flags.IntVar(&o.maxOps, "max-ops", defaultMaxOps, "refuse a trace of more than `N` operations, each of which may take 150 bytes of memory")
 	flags.Int64Var(&o.maxLive, "max-live", defaultMaxLive(), "refuse a trace that has more than `BYTES` live at once")
 	if err := cli.Parse(flags, args, usage, stderr); err != nil {
 		return o, err
 	}
 	o.files = flags.Args()
+	flags.Visit(func(f *flag.Flag) { o.page = o.page || f.Name == "html" })
 	switch {
 	case slices.ContainsFunc(o.files, misplacedFlag):
 		return o, fmt.Errorf("flags come before the files: %s", o.files[slices.IndexFunc(o.files, misplacedFlag)])
 	case len(o.files) == 0:
 		return o, errors.New("no trace given; \"gomem replay -h\" explains")
+	case o.page && o.html == "":
+		return o, errors.New("-html names no file")
 	case o.rounds < 1 || o.rounds > maxRounds:
 		return o, fmt.Errorf("-rounds %d, want 1 to %d", o.rounds, maxRounds)
 	case o.maxOps < 1:
@@ -110,7 +113,7 @@ func misplacedFlag(arg string) bool {
 const maxRounds = 1_000_000
 
 // defaultMaxOps bounds what the operations of a trace take, beside the bytes of its
-// blocks, to 2 GB: what they are, while it is read, and the table of blocks and what is
+// blocks, to 3 GB: what they are, while it is read, and the table of blocks and what is
 // measured of each, while it is replayed.
 const defaultMaxOps = 20_000_000
 
@@ -126,7 +129,7 @@ func run(ctx context.Context, o options, stdout, stderr io.Writer) error {
 	if o.html != "" {
 		// Before the measurements, which may take long.
 		var err error
-		if page, err = openPage(o.html); err != nil {
+		if page, err = openPage(ctx, o.html); err != nil {
 			return fmt.Errorf("the page cannot be written: %w", err)
 		}
 		defer page.close()
@@ -140,7 +143,7 @@ func run(ctx context.Context, o options, stdout, stderr io.Writer) error {
 		if len(t.Ops) == 0 {
 			return fmt.Errorf("%s: the trace is empty", file)
 		}
-		results = append(results, result{Name: filepath.Base(file), Trace: t})
+		results = append(results, result{Name: printable(filepath.Base(file)), Trace: t})
 	}
 	progress := newProgress(stderr, len(results)*len(selected(o.only)))
 	for i := range results {
@@ -171,14 +174,14 @@ func run(ctx context.Context, o options, stdout, stderr io.Writer) error {
 
 // readTrace reads a file until ctx is done.
 func readTrace(ctx context.Context, path string, limits trace.Limits) (*trace.Trace, error) {
-	f, err := open(ctx, path)
+	f, err := cli.Open(ctx, path, os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	// A pipe may have nothing to read for long.
-	defer context.AfterFunc(ctx, func() { _ = f.SetReadDeadline(time.Now()) })()
-	t, err := trace.Decode(reader{ctx, f}, limits)
+	in, stop := cli.ReadFrom(ctx, f)
+	defer stop()
+	t, err := trace.Decode(in, limits)
 	if system, ok := errors.AsType[*fs.PathError](err); ok {
 		return nil, system // names the file, and is not about an operation
 	}
@@ -186,42 +189,6 @@ func readTrace(ctx context.Context, path string, limits trace.Limits) (*trace.Tr
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return t, nil
-}
-
-// open opens a file until ctx is done: who opens a named pipe waits for a writer.
-func open(ctx context.Context, path string) (*os.File, error) {
-	type opened struct {
-		f   *os.File
-		err error
-	}
-	done := make(chan opened, 1)
-	go func() {
-		f, err := os.Open(path)
-		done <- opened{f, err}
-	}()
-	select {
-	case o := <-done:
-		return o.f, o.err
-	case <-ctx.Done():
-		return nil, fmt.Errorf("%s: %w", path, context.Cause(ctx)) // and so does the program
-	}
-}
-
-// reader is r until ctx is done.
-type reader struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-func (r reader) Read(p []byte) (int, error) {
-	if r.ctx.Err() != nil {
-		return 0, context.Cause(r.ctx)
-	}
-	n, err := r.r.Read(p)
-	if err != nil && r.ctx.Err() != nil {
-		err = context.Cause(r.ctx)
-	}
-	return n, err
 }
 
 // defaultMaxLive is half of the machine's memory where that can be read, and

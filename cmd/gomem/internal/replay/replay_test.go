@@ -209,7 +209,7 @@ func TestPageLeavesTheOldOne(t *testing.T) {
 	const old = "<!doctype html>\nold"
 	path := writeBytes(t, "page.html", []byte(old))
 	broken := errors.New("broken")
-	page, err := openPage(path)
+	page, err := openPage(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}

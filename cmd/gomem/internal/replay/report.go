@@ -3,8 +3,11 @@ package replay
 import (
 	"fmt"
 	"io"
+	"strconv"
+	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode"
 
 	"github.com/gomem-go/gomem/cmd/gomem/internal/cli"
 )
@@ -40,6 +43,14 @@ func printTable(w io.Writer, r result) error {
 	}
 	_, err := fmt.Fprintln(w)
 	return err
+}
+
+// printable is name as a terminal may show it.
+func printable(name string) string {
+	if strings.ContainsFunc(name, func(c rune) bool { return !unicode.IsPrint(c) }) {
+		return strconv.Quote(name)
+	}
+	return name
 }
 
 // round keeps three digits or so.

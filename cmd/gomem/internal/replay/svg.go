@@ -62,7 +62,7 @@ func drawSpeed(r result) template.HTML {
 // The plot area of the small charts.
 const (
 	chartWidth, chartHeight = 320, 150
-	left, right, top, below = 48.0, 314.0, 8.0, 128.0
+	left, right, top, below = 62.0, 314.0, 8.0, 128.0
 )
 
 func newChart(label string) *drawing {
@@ -131,7 +131,6 @@ func drawLatency(o outcome) template.HTML {
 		d.text("", "middle", at, below+14, name)
 	}
 	d.text("", "end", left-4, top+8, fmt.Sprint(o.Latency.total))
-	d.text("", "end", left-4, below, "0")
 	return d.done()
 }
 
