@@ -115,8 +115,9 @@ func (r *recorder) owns(p uintptr) bool {
 // an arena dropped without a release is never given back, because the objects that
 // it points to must stay alive. Objects with pointers in a scanned arena are zeroed
 // at the release, and not checked, since they need no Attach. Built with the tag
-// gomem_portable, debug mode cannot tell a constant from an object on the Go heap,
-// and finds no unattached strings, functions and values in interfaces.
+// gomem_portable, debug mode cannot tell a constant or a package variable from an object
+// on the Go heap: it finds no unattached strings, functions and values in interfaces, and
+// reports the address of a package variable that is not attached.
 //
 // If only a part of a large object was attached, a pointer more than 8 KiB past that
 // part is reported as unattached, for example if one element of a long slice was

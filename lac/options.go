@@ -42,7 +42,8 @@ func WithIdleChunks(some, most int) Option {
 
 // WithScanned makes arenas in which any Go pointer may be stored without
 // [Attach]: objects of a type with pointers lie in slabs of that type, which
-// the collector scans.
+// the collector scans. An idle arena keeps of each type the last slab, of 32 KiB at most;
+// one that needs more has it from the Go heap each time.
 func WithScanned() Option { return func(s *settings) { s.scanned = true } }
 
 // WithDebug starts the pool in debug mode. See [AllocatorPool.EnableDebugMode],
