@@ -40,19 +40,21 @@ func newSpanMap(n int) *spanMap {
 	return &spanMap{uintptr(size - 1), 0, make([]region, size)}
 }
 
-// find returns the entry of the region, or the free one where it belongs.
-func (m *spanMap) find(number uintptr) *region {
+// find returns the entry of the region and its places, or the free entry where it
+// belongs and nil: that may be another region's a moment later.
+func (m *spanMap) find(number uintptr) (*region, *places) {
 	// Regions that follow each other get entries that do, without collision.
 	for i := number; ; i++ {
-		if r := &m.regions[i&m.mask]; r.places.Load() == nil || r.number == number {
-			return r
+		r := &m.regions[i&m.mask]
+		if p := r.places.Load(); p == nil || r.number == number {
+			return r, p
 		}
 	}
 }
 
 // place returns the place of addr, nil if its region is unknown.
 func (m *spanMap) place(addr uintptr) *atomic.Pointer[span] {
-	if p := m.find(addr >> regionShift).places.Load(); p != nil {
+	if _, p := m.find(addr >> regionShift); p != nil {
 		return &p[addr>>spanShift%regionSpans]
 	}
 	return nil
@@ -82,7 +84,7 @@ func (m *spanMap) with(addr uintptr) *spanMap {
 
 // enter gives the region its places. Others may be looking.
 func (m *spanMap) enter(number uintptr, p *places) {
-	r := m.find(number)
+	r, _ := m.find(number)
 	r.number = number
 	r.places.Store(p)
 	m.taken++
