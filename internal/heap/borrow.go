@@ -30,6 +30,8 @@ func (h *Heap) Borrow(n int) []byte {
 
 // borrowSlow takes a slot and frees it, so that there is one to lend, and lends bytes
 // of a chunk if no slot serves.
+//
+//go:noinline
 func (h *Heap) borrowSlow(n int) []byte {
 	switch {
 	case n <= 0 || n > math.MaxInt-1<<30 || h == nil:

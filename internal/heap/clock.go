@@ -55,6 +55,7 @@ func (h *Heap) wake() {
 	}
 }
 
+//go:noinline
 func (h *Heap) startClock() {
 	h.mu.Lock()
 	h.arm()

@@ -112,6 +112,8 @@ func (h *Heap) freeOther(sp *span, b []byte) bool {
 }
 
 // freeSlow is freeOther for all other cases.
+//
+//go:noinline
 func (h *Heap) freeSlow(sp *span, b []byte) bool {
 	if len(b) == 0 {
 		return true
@@ -169,6 +171,8 @@ func (h *Heap) freeSlow(sp *span, b []byte) bool {
 }
 
 // freeLarge is Free for a b that probably starts outside all spans.
+//
+//go:noinline
 func (h *Heap) freeLarge(b []byte) bool {
 	if !h.cfg.Spans || len(b) == 0 {
 		return h.reported(h.tryFree(b))

@@ -148,6 +148,8 @@ func (h *Heap) mallocSection(n int) []byte {
 
 // mallocAny is Malloc in Go without a section: tryMalloc without the reason, and without
 // the questions that a heap with spans does not ask.
+//
+//go:noinline
 func (h *Heap) mallocAny(n int) []byte {
 	if h != nil && h.cfg.Spans && uint(n-1) < math.MaxInt-1<<30 {
 		b := h.cut(n)
@@ -328,6 +330,8 @@ func (h *Heap) freeSection(b []byte) bool {
 
 // filed ends a free that gave a span its first free slot or freed its last
 // live one: both move the span within the shard's lists.
+//
+//go:noinline
 func (h *Heap) filed(s *shard, sp *span) bool {
 	s.file(sp)
 	full := s.idle > idleLimit

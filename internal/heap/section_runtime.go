@@ -25,7 +25,8 @@ import (
 // So a section calls nothing: what it is made of is inlined, and the goroutine
 // stays on its P from enter to leave as if pinned. Where the compiler has not inlined
 // it no section sees a shard (prepareSections). A function with a section is not
-// inlined itself, as a hot one might be by a profile: there the mark means nothing.
+// inlined itself, as a hot one might be by a profile: there the mark means nothing. Neither
+// is what it goes on to: its frame, on a stack that is not looked at, would grow.
 // TestSections reads the machine code.
 
 // here returns where the goroutine is running: its thread, for enter.

@@ -335,6 +335,8 @@ func (s *shard) collect(sp *span) {
 }
 
 // announce puts sp on the stack of spans to drain, once.
+//
+//go:noinline
 func (s *shard) announce(sp *span) {
 	if atomic.LoadUint32(&sp.notified) != 0 || atomic.SwapUint32(&sp.notified, 1) != 0 {
 		return

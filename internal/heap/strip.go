@@ -172,6 +172,8 @@ func (h *Heap) cut(n int) []byte {
 
 // cutSlow is cut for the first block of a strip, and for when the sampled guard
 // may be due.
+//
+//go:noinline
 func (h *Heap) cutSlow(n int) []byte {
 	if g := h.sampler; g != nil && g.isDue(n) {
 		return nil // watchedMalloc asks again, and counts
