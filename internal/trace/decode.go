@@ -60,8 +60,12 @@ func Decode(r io.Reader, limits Limits) (*Trace, error) {
 	return b.trace(), nil
 }
 
-// endsInside is the detail of a stream that gzip has not seen the end of.
-const endsInside = "the compressed stream ends early"
+const (
+	// endsInside is the detail of a stream that gzip has not seen the end of.
+	endsInside = "the compressed stream ends early"
+	// goesOn is that of one with something behind that gzip does not know.
+	goesOn = "the compressed stream is followed by something else"
+)
 
 // isGzip reports whether a stream that begins with head is compressed: the two
 // bytes that gzip is known by, its one method, and no flag that it does not have.
@@ -103,6 +107,8 @@ func (b *builder) decodeBinary(in *bufio.Reader) error {
 			return b.fail(ErrTruncated, "%d of 4 bytes", n)
 		case errors.Is(err, io.EOF):
 			return nil
+		case errors.Is(err, gzip.ErrHeader):
+			return b.fail(ErrSyntax, "%s", goesOn)
 		case err != nil:
 			return fmt.Errorf("operation %d: %w", len(b.t.Ops), err)
 		}
@@ -137,6 +143,8 @@ func (b *builder) decodeText(in *bufio.Reader) error {
 		return b.fail(ErrSyntax, "a line of more than %d bytes", bufio.MaxScanTokenSize-1)
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return b.fail(ErrTruncated, "%s", endsInside)
+	case errors.Is(err, gzip.ErrHeader):
+		return b.fail(ErrSyntax, "%s", goesOn)
 	default:
 		return fmt.Errorf("line %d: %w", b.line, err)
 	}

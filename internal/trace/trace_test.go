@@ -94,6 +94,8 @@ func TestDecodeRefuses(t *testing.T) {
 		{"UTF-16", "\xff\xfem\x00a\x00", 0, ErrSyntax},
 		{"UTF-16, the other order", "\xfe\xff\x00#\x00 ", 0, ErrSyntax},
 		{"compressed twice", string(compress(t, compress(t, encode(1, 2)))), 0, ErrSyntax},
+		{"garbage behind gzip", string(compress(t, encode(1, 2))) + "garbage and more", 2, ErrSyntax},
+		{"garbage behind text", string(compress(t, []byte("malloc 0 1\n"))) + "garbage and more", 1, ErrSyntax},
 		{"long line", "# " + strings.Repeat("x", 1<<17), 0, ErrSyntax},
 		{"text freed twice", "malloc 0 1\nfree 0\nfree 0\n", 2, ErrDoubleFree},
 	} {
