@@ -38,11 +38,14 @@ func main() {
 }
 
 // endings are the signals at which a command stops early and prints what it has: an
-// interrupt, a kill, and the end of the terminal, unless nohup has that ignored.
+// interrupt, a kill and, where there is one, the end of the terminal, unless nohup has
+// that ignored.
 func endings() []os.Signal {
 	list := []os.Signal{os.Interrupt, syscall.SIGTERM}
-	if !signal.Ignored(syscall.SIGHUP) {
-		list = append(list, syscall.SIGHUP)
+	for _, s := range hangup {
+		if !signal.Ignored(s) {
+			list = append(list, s)
+		}
 	}
 	return list
 }
