@@ -236,7 +236,9 @@ func (l *load) checkDrained(cycle int) {
 		time.Sleep(nap)
 		rss = resident()
 	}
-	l.worstResident = max(l.worstResident, time.Since(start))
+	if rss > 0 {
+		l.worstResident = max(l.worstResident, time.Since(start))
+	}
 }
 
 // finish closes the allocators.
