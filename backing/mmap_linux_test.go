@@ -255,6 +255,9 @@ func TestLockedBeyondLimit(t *testing.T) {
 	if !errors.Is(err, backing.ErrOutOfMemory) || !errors.Is(err, unix.EPERM) && !errors.Is(err, unix.ENOMEM) {
 		t.Errorf("Map = %v; want ErrOutOfMemory and EPERM or ENOMEM", err)
 	}
+	if !strings.Contains(err.Error(), "locking") {
+		t.Errorf("%q does not say that locking failed", err)
+	}
 	if after := addressSpace(t); after >= before+size {
 		t.Errorf("%d bytes stay mapped after a failed Map", after-before)
 	}

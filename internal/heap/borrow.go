@@ -126,10 +126,12 @@ func (h *Heap) loan() *chunk {
 // endBorrows ends the borrows for which the last reclaim kept memory, and says whether
 // there were any. Under mu, not pinned.
 func (h *Heap) endBorrows() bool {
-	found := h.loan() != nil || h.lending
+	if h.loan() == nil && !h.lending {
+		return false
+	}
 	h.lent, h.lending = nil, false
 	atomic.AddUint32(&h.placed, 1)
-	return found
+	return true
 }
 
 // lends says whether sp, a current span, may have a borrower.

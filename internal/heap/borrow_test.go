@@ -123,12 +123,13 @@ func TestBorrowEndsAtLimit(t *testing.T) {
 				if h.Borrow(n) == nil {
 					t.Fatalf("%d bytes: no borrow", n)
 				}
+				placed := h.placed
+				if _, err := h.TryMalloc(600 << 10); !errors.Is(err, ErrLimit) || h.placed != placed {
+					t.Errorf("more than the limit: %v, and borrows ended: %v", err, h.placed != placed)
+				}
 				b, err := h.TryMalloc(size)
 				if err != nil {
 					t.Errorf("%d bytes lent after %d blocks: %v", n, blocks, err)
-				}
-				if _, err = h.TryMalloc(600 << 10); !errors.Is(err, ErrLimit) {
-					t.Errorf("more than the limit: %v", err)
 				}
 				mustFree(t, h, b)
 				mustVerify(t, h)

@@ -57,7 +57,7 @@ func (h *Heap) takeGrown(n, align int) (c *chunk, off int, err error) {
 			went = went || gone > 0
 		}
 		if !went {
-			if ended || !h.endBorrows() {
+			if ended || n > h.limit() || !h.endBorrows() {
 				return nil, 0, err
 			}
 			ended = true

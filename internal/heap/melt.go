@@ -66,7 +66,6 @@ func (h *Heap) meltSpan(sp *span) {
 	if lends {
 		h.lend(sp.chunk) // not while pinned: it asks all shards
 	}
-	sp.next = nil
 	h.dissolve(sp)
 }
 

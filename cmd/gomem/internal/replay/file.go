@@ -132,7 +132,9 @@ func (p *pageFile) write(fill func(io.Writer) error) error {
 	}
 	err = fillFile(f, fill)
 	if older, statErr := os.Stat(p.path); err == nil && statErr == nil && older.Mode().IsRegular() {
-		err = errors.Join(replaceable(p.path), f.Chmod(older.Mode().Perm())) // it may be new
+		if err = replaceable(p.path); err == nil { // it may have come meanwhile
+			err = f.Chmod(older.Mode().Perm())
+		}
 	}
 	if err == nil {
 		err = f.Close()

@@ -147,7 +147,7 @@ func checkPage(t *testing.T, text string) {
 }
 
 func TestRunRefusesBadArguments(t *testing.T) {
-	for _, args := range [][]string{{}, {"-rounds", "0", "x"}, {"-rounds", "9223372036854775807", "x"}, {"-rounds", "1000001", "x"}, {"-max-live", "0", "x"}, {"-max-ops", "0", "x"}, {"-only", "abacus", "x"}, {"-nonsense"}} {
+	for _, args := range [][]string{{}, {"-rounds", "0", "x"}, {"-rounds", "9223372036854775807", "x"}, {"-rounds", "1000001", "x"}, {"-max-live", "0", "x"}, {"-max-ops", "0", "x"}, {"-only", "abacus", "x"}, {"-html", "", "x"}, {"-nonsense"}} {
 		var stdout, stderr bytes.Buffer
 		if status := Run(t.Context(), args, &stdout, &stderr); status != 2 || stdout.Len() > 0 ||
 			!strings.HasPrefix(stderr.String(), "gomem replay: ") || strings.Count(stderr.String(), "\n") != 1 {

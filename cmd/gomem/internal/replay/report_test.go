@@ -118,3 +118,12 @@ func TestRunRunsTheRounds(t *testing.T) {
 		}
 	}
 }
+
+// A name is shown as it is, unless a terminal would obey it.
+func TestPrintable(t *testing.T) {
+	for name, want := range map[string]string{"git.trace.gz": "git.trace.gz", "grün.txt": "grün.txt", "a\x1b[2Jb": `"a\x1b[2Jb"`} {
+		if got := printable(name); got != want {
+			t.Errorf("%q is shown as %s", name, got)
+		}
+	}
+}

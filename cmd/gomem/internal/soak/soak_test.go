@@ -143,7 +143,7 @@ func TestStamp(t *testing.T) {
 
 func TestArguments(t *testing.T) {
 	for _, args := range []string{
-		"-duration 0s", "-goroutines 0", "-goroutines 1000000", "-placement best", "-backing disk", "-live 0", "-seed x", "more", "-what",
+		"-duration 0s", "-goroutines 0", "-goroutines 1000000", "-placement best", "-backing disk", "-live 0", "-seed x", "-debug -sample", "more", "-what",
 	} {
 		var out bytes.Buffer
 		if status := Run(t.Context(), strings.Fields(args), io.Discard, &out); status != 2 || !strings.HasPrefix(out.String(), "gomem soak: ") || strings.Count(out.String(), "\n") != 1 {
