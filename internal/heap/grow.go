@@ -191,16 +191,16 @@ func (h *Heap) mapFor(size int) (mem []byte, err error) {
 	return mem, err
 }
 
-// nextChunk is the size of the next chunk: first the configured one, then
-// three times the mapped bytes until those are 512 KiB, then a sixteenth of them, in
-// whole spans. For these half a unit is added: the Go heap maps at multiples of that, and
-// the first span is aligned.
+// nextChunk is the size of the next chunk: first the configured one, then as much again
+// or a quarter of the mapped bytes until those are 512 KiB, then a sixteenth of them, but
+// at least 512 KiB, in whole spans. For these half a unit is added: the Go heap maps at
+// multiples of that, and the first span is aligned.
 func (h *Heap) nextChunk() int {
 	if h.mapped == 0 {
 		return (h.cfg.Size + chunkUnit - 1) &^ (chunkUnit - 1)
 	}
 	if h.mapped < minChunk {
-		return min(max(h.cfg.Size, 3*h.mapped, pageSize), minChunk)
+		return min(max(h.cfg.Size, h.mapped/4, pageSize), minChunk)
 	}
 	size := min(max(h.mapped/16&^(maxGrown-1), minChunk), maxChunk)
 	if h.cfg.Spans {
