@@ -330,7 +330,7 @@ func limitOf(field, preset int) int {
 // checkFrame refuses a size that a method may not hold in memory.
 func (b *BufReader) checkFrame(op string, n int) error {
 	if n < 0 {
-		return ErrInvalidSize
+		return invalidSize(op, n)
 	}
 	if limit := limitOf(b.MaxFrameBytes, DefaultMaxFrameBytes); n > limit {
 		return &LimitError{Op: op, Limit: "MaxFrameBytes", Max: limit, Size: n}

@@ -23,8 +23,19 @@ var (
 	ErrOverflow = errors.New("number does not fit the result")
 )
 
+// invalidSize refuses a negative n.
+func invalidSize(op string, n int) error {
+	return fmt.Errorf("%s of %d bytes: %w", op, n, ErrInvalidSize)
+}
+
+// invalidRead refuses a source's count n for room bytes.
+func invalidRead(n, room int) error {
+	return fmt.Errorf("%w: %d for %d bytes", ErrInvalidRead, n, room)
+}
+
 // LimitError says which limit of a [BufReader] the input exceeds. Nothing was
-// consumed and nothing was allocated for the part beyond the limit.
+// consumed, but by ReadMIMEHeader the lines before, and nothing was allocated for the
+// part beyond the limit.
 type LimitError struct {
 	Op    string // the method that refused
 	Limit string // the field or argument that holds the limit, such as MaxLineBytes; or "header lines"

@@ -140,7 +140,7 @@ func (b *BufReader) more() error {
 		return b.fillTail() // which is patient
 	}
 	if n != 0 {
-		err = ErrInvalidRead
+		err = invalidRead(n, len(p))
 	}
 	return err
 }
@@ -265,7 +265,7 @@ func (b *BufReader) pull(p []byte) (int, error) {
 	}
 	switch {
 	case n != 0:
-		err = ErrInvalidRead
+		err = invalidRead(n, len(p))
 	case err == nil:
 		err = io.ErrNoProgress
 	}

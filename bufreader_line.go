@@ -2,6 +2,7 @@ package gomem
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 )
 
@@ -154,7 +155,7 @@ func (b *BufReader) cut(n int) ([]byte, error) {
 // source's. O(length · len(delim)) at worst; copies only across blocks.
 func (b *BufReader) ReadUntil(delim []byte, limit int) ([]byte, error) {
 	if len(delim) == 0 {
-		return nil, ErrInvalidSize
+		return nil, fmt.Errorf("ReadUntil an empty delimiter: %w", ErrInvalidSize)
 	}
 	own := limit > 0
 	limit = limitOf(limit, limitOf(b.MaxLineBytes, DefaultMaxLineBytes))

@@ -1,6 +1,7 @@
 package gomem
 
 import (
+	"fmt"
 	"io"
 	"unsafe"
 )
@@ -63,9 +64,9 @@ func (b *BufReader) readEmpty(p []byte) (int, error) {
 func (b *BufReader) ReadNto(n int, to []byte) error {
 	switch {
 	case n < 0:
-		return ErrInvalidSize
+		return invalidSize("ReadNto", n)
 	case n > len(to):
-		return io.ErrShortBuffer
+		return fmt.Errorf("ReadNto of %d bytes into %d: %w", n, len(to), io.ErrShortBuffer)
 	}
 	_, err := b.fillUp(to[:n])
 	return err
@@ -182,7 +183,7 @@ func (b *BufReader) leap(n int, out func(*BufReader, int) (int, error)) (int, er
 
 func (b *BufReader) discard(n int) (int, error) {
 	if n < 0 {
-		return 0, ErrInvalidSize
+		return 0, invalidSize("skip", n)
 	}
 	defer b.guard()
 	left, since := n, b.sight()

@@ -111,7 +111,7 @@ func (b *BufReader) give(n int, yield func([]byte), out func(*BufReader, int, fu
 func (b *BufReader) rangeSlow(n int, yield func([]byte)) error {
 	if n <= 0 {
 		if n < 0 {
-			return ErrInvalidSize
+			return invalidSize("ReadRange", n)
 		}
 		return nil
 	}

@@ -184,7 +184,7 @@ func ExampleBufReader_ReadNto() {
 	fmt.Println(r.ReadNto(9, p[:]))
 	// Output:
 	// <nil> 012
-	// short buffer
+	// ReadNto of 9 bytes into 8: short buffer
 }
 
 func ExampleBufReader_ReadBinary() {

@@ -127,8 +127,8 @@ const maxAlign = 4096
 func (a *ScalableMemoryAllocator) Free(b []byte) bool { return a.engine().Free(b) }
 
 // FreeRest frees all of *b after its first keep bytes and shortens *b, and
-// its capacity, to those. If the free is refused, or keep is not within *b,
-// it changes nothing.
+// its capacity, to those. If the free is refused, or keep is not within *b, neither *b
+// nor any memory changes; both are counted and reported as for Free.
 func (a *ScalableMemoryAllocator) FreeRest(b *[]byte, keep int) {
 	if b == nil || keep < 0 || keep > len(*b) {
 		if a != nil && b != nil {
@@ -171,7 +171,7 @@ func (a *ScalableMemoryAllocator) Read(r io.Reader, n int) (b []byte, err error)
 	got, err := r.Read(whole)
 	switch {
 	case got < 0 || got > n:
-		return nil, fmt.Errorf("gomem: Read: %w: %w: %d for %d bytes", ErrInvalidRead, ErrInvalidSize, got, n)
+		return nil, fmt.Errorf("gomem: Read: %w: %w", ErrInvalidSize, invalidRead(got, n))
 	case got == 0:
 		return nil, err
 	}

@@ -106,7 +106,8 @@ type buddyPage [pageUnits]buddyUnit
 // minBlock.
 //
 // Panics with ErrInvalidSize if size is negative or 2^31 units or more, or minBlock
-// is not a power of two. O(log size) time; 8 bytes per 1,024 units, 16 at most.
+// is not a power of two. It takes 8 bytes for each 1,024 units, so 16 MiB at most, and
+// the time to clear them.
 func NewBuddy(size, minBlock int) *Buddy {
 	if minBlock <= 0 || minBlock&(minBlock-1) != 0 || size < 0 || size/minBlock > maxGranules {
 		panic(fmt.Errorf("offset: NewBuddy(%d, %d): %w", size, minBlock, ErrInvalidSize))

@@ -22,6 +22,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 )
 
 // The errors a placement reports. Compare with errors.Is: Free returns a
@@ -63,6 +64,11 @@ func (e *RangeError) Error() string {
 		return fmt.Sprint(e.Err)
 	}
 	return fmt.Sprintf("%v: %v", e.Err, e.Range)
+}
+
+// invalidSize refuses a size below 1. The range tells it, as far as an int can.
+func invalidSize(start, size int) error {
+	return &RangeError{Range: Block{start, max(start, math.MinInt-size) + size}, Err: ErrInvalidSize}
 }
 
 // Unwrap makes errors.Is find the package's error.

@@ -35,7 +35,7 @@ func (t *TLSF) freePart(start, size int) error {
 func outside(start, size, limit int) error {
 	switch {
 	case size <= 0:
-		return &RangeError{Range: Block{start, start}, Err: ErrInvalidSize}
+		return invalidSize(start, size)
 	case start >= 0 && start <= limit && size <= limit-start:
 		return nil
 	}

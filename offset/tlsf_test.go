@@ -2,6 +2,7 @@ package offset_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -45,6 +46,12 @@ func TestSegregatedRefuses(t *testing.T) {
 						t.Errorf("Allocate(%d) = %d", size, at)
 					}
 					refused(t, a, y, size, offset.ErrInvalidSize)
+				}
+				if err := a.Free(y, -200); fmt.Sprint(err) != fmt.Sprintf("invalid size: [%d,%d)", y, y-200) {
+					t.Errorf("Free(%d, -200): %v", y, err)
+				}
+				if re, ok := errors.AsType[*offset.RangeError](a.Free(math.MinInt, -1)); !ok || re.Range.End > re.Range.Start {
+					t.Errorf("Free of -1 at the least offset: %v", re)
 				}
 			})
 			t.Run("G-19 interior offset", func(t *testing.T) {

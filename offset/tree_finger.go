@@ -85,7 +85,7 @@ func holds(start, end, size, align int) bool {
 // outOfRange is the refusal of a range that is not in [0, Size()).
 func outOfRange(start, size int) error {
 	if size <= 0 {
-		return &RangeError{Range: Block{start, start}, Err: ErrInvalidSize}
+		return invalidSize(start, size)
 	}
 	end := math.MaxInt
 	if start <= math.MaxInt-size {

@@ -37,8 +37,8 @@
 // Alloc, AllocAligned, Free, FreePointer, Stats and a Resize that stays in
 // place take constant time once the tables have grown to the load.
 // [WithBlocks] grows them beforehand, [WithPopulate] touches the pages
-// beforehand, [WithLocked] keeps them in memory. A refused free is bounded,
-// too, except that it allocates its error. A Resize that moves copies the
-// block; New, Reset, Close, Blocks, Verify and String are linear. The command
-// "gomem wcet" measures the times on a machine.
+// beforehand, [WithLocked] keeps them in memory. A refused free and an invalid size
+// are bounded, too, except that they allocate their error. A Resize that moves copies
+// the block; Reset, Blocks, Verify and String are linear, and New and Close as far as
+// the system or an option is. The command "gomem wcet" measures the times on a machine.
 package tlsf

@@ -175,7 +175,7 @@ func (p *Pool) noBlock(n int) ([]byte, error) {
 	case n == 0:
 		return []byte{}, nil
 	case n < 0:
-		return nil, ErrInvalidSize
+		return nil, fmt.Errorf("tlsf: block of %d bytes: %w", n, ErrInvalidSize)
 	}
 	p.failed++
 	return nil, ErrBlockNotFound
@@ -194,7 +194,7 @@ func (p *Pool) AllocAligned(n, align int) ([]byte, error) {
 		return nil, ErrClosed
 	}
 	if align <= 0 || align&(align-1) != 0 || align > p.src.PageSize() {
-		return nil, ErrInvalidSize
+		return nil, fmt.Errorf("tlsf: AllocAligned(%d, %d): %w: alignment", n, align, ErrInvalidSize)
 	}
 	at := p.place.AllocateAligned(n, align)
 	if at < 0 {
@@ -311,7 +311,7 @@ func (p *Pool) Resize(b []byte, n int) ([]byte, error) {
 	case p.closed():
 		return nil, ErrClosed
 	case n <= 0:
-		return nil, ErrInvalidSize
+		return nil, fmt.Errorf("tlsf: Resize to %d bytes: %w", n, ErrInvalidSize)
 	}
 	at, old := 0, cap(b)
 	if old > 0 {

@@ -1,0 +1,31 @@
+package gomem
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// TestErrorsNameTheSize: what a caller or a source got wrong is in the error.
+func TestErrorsNameTheSize(t *testing.T) {
+	odd := newTestReader(t, oddReader(func(p []byte) (int, error) { return len(p) + 3, nil }), 0)
+	room := DefaultBufLen
+	for name, err := range map[string]error{
+		"-5": func() error { _, err := newTestReader(t, strings.NewReader("x"), 0).Peek(-5); return err }(),
+		"-6": newTestReader(t, strings.NewReader("x"), 0).Skip(-6),
+		"-7": newTestReader(t, strings.NewReader("x"), 0).ReadRange(-7, nil),
+		"-8": newTestReader(t, strings.NewReader("x"), 0).ReadNto(-8, nil),
+	} {
+		if expectError(t, err, ErrInvalidSize); err != nil && !strings.Contains(err.Error(), name+" bytes") {
+			t.Errorf("the error for %s is %q", name, err)
+		}
+	}
+	_, err := odd.ReadByte()
+	expectError(t, err, ErrInvalidRead)
+	if want := strconv.Itoa(room+3) + " for " + strconv.Itoa(room) + " bytes"; err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("the error of the source is %q, want %q in it", err, want)
+	}
+	if err := newTestReader(t, strings.NewReader("x"), 0).ReadNto(9, make([]byte, 8)); err == nil || err.Error() != "ReadNto of 9 bytes into 8: short buffer" {
+		t.Errorf("ReadNto of more than there is room for: %v", err)
+	}
+}
