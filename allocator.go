@@ -75,8 +75,7 @@ func (a *Allocator) Init(size int) {
 func (a *Allocator) Recycle() { *a = Allocator{} }
 
 // Allocate takes size offsets and returns the first, or -1 if no free block is
-// that large or size is not positive. O(log n) for n free blocks; allocates only
-// when there are more free blocks than ever before.
+// that large or size is not positive. O(log n) for n free blocks, never allocates.
 func (a *Allocator) Allocate(size int) (offset int) {
 	offset = a.place().Allocate(size)
 	if check.Enabled {
@@ -91,7 +90,8 @@ func (a *Allocator) Find(size int) (offset int) { return a.place().Find(size) }
 
 // Free gives back [offset, offset+size): a block, a part of one, or several
 // neighbours. If not all of these offsets are in use, nothing changes;
-// [Allocator.TryFree] says why. O(log n).
+// [Allocator.TryFree] says why. O(log n); allocates only when there are more free
+// blocks than ever before.
 func (a *Allocator) Free(offset, size int) {
 	_ = a.place().Free(offset, size) // TryFree would be too much for the inliner
 	if check.Enabled {
@@ -101,7 +101,8 @@ func (a *Allocator) Free(offset, size int) {
 
 // TryFree is [Allocator.Free] with the reason when nothing changes: the error wraps
 // [ErrDoubleFree] if one of the offsets is free already, [ErrNotOwned] if they are
-// not within [0, Size), or [ErrInvalidSize] if size is not positive. O(log n).
+// not within [0, Size), or [ErrInvalidSize] if size is not positive. The cost is that of
+// Free, and an allocation for the error.
 func (a *Allocator) TryFree(offset, size int) error {
 	err := a.place().Free(offset, size)
 	if check.Enabled {

@@ -71,8 +71,9 @@
 // # Build tags
 //
 // A build tag only changes a default. Every build has the same names with the
-// same behaviour, except with disable_rm (see [RecyclableMemory]), and whatever a tag
-// selects can also be chosen at run time.
+// same behaviour, except with disable_rm (see [RecyclableMemory]), and what a tag selects
+// can also be chosen at run time, except for the tree of a [MemoryAllocator] and for what
+// gomem_debug has types check by themselves.
 //
 //   - twotree: placement by two trees, [WithPlacement]; for an [Allocator],
 //     offset.NewTwoTree
@@ -80,8 +81,9 @@
 //   - enable_mmap: chunks from the system instead of the Go heap, [WithBacking]
 //   - disable_rm: recyclable memory from the Go heap,
 //     [RecyclableMemory.SetRecycling]
-//   - gomem_debug: every ScalableMemoryAllocator in debug mode, [WithDebug], and
-//     placements that check themselves
+//   - gomem_debug: every ScalableMemoryAllocator in debug mode, [WithDebug]; an
+//     [Allocator], a [MemoryAllocator] and a pool of package tlsf call Verify at every
+//     step, and a released [SharedMemory] reports every later use
 //
 // The tag gomem_portable compiles the form that other platforms and the race
 // detector use, which does not call into the runtime's internals. The tag purego

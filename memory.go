@@ -110,7 +110,7 @@ func (m *Memory) Append(other Memory) *Memory {
 
 // CopyFrom adds the bytes of other at the end of the chain, as one new buffer
 // on the Go heap that is independent of other. A nil or empty other adds
-// nothing. O(other.Size), one allocation.
+// nothing. O(other.Size); allocates the buffer, and the list when that grows.
 func (m *Memory) CopyFrom(other *Memory) {
 	if other == nil || other.Size == 0 {
 		return
@@ -216,8 +216,8 @@ func (m *Memory) Equal(other *Memory) bool {
 }
 
 // WriteTo writes all bytes to w and returns how many it wrote; the chain does
-// not change. On a TCP or Unix connection the buffers are sent with one
-// writev.
+// not change. On a TCP or Unix connection the buffers are sent with writev, up to 1,024
+// with each.
 //
 // The error is w's, io.ErrShortWrite if w stopped early without one, or
 // [ErrInvalidWrite] if its count is impossible. O(Size); allocates only for writev.

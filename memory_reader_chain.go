@@ -155,7 +155,7 @@ func (r *MemoryReader) recyclable() *RecyclableMemory {
 
 // WriteTo writes the bytes not yet read to w and consumes those that w took,
 // so that io.Copy continues where reading stopped. On a TCP or Unix connection
-// the buffers are sent with one writev.
+// the buffers are sent with writev, up to 1,024 with each.
 //
 // The error is w's, io.ErrShortWrite if w stopped early without one, or
 // [ErrInvalidWrite] if its count is impossible; bytes that were not written remain

@@ -27,8 +27,8 @@ const headerLines = "header lines"
 // consumed with them.
 //
 // If the stream ends within the header the error is [io.ErrUnexpectedEOF]; before the
-// first byte, [io.EOF]. The lines before the end are returned and consumed. So is the
-// last line, even without an ending, if it is a valid header line.
+// first byte, [io.EOF]. The lines before the end are returned and consumed. The last
+// line, even without an ending, is consumed, and returned if it is a valid header line.
 //
 // Any other error of the source, such as a timeout, and a lack of memory come with the
 // fields that are known to have ended, which are consumed. The next call reads on behind

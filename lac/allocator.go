@@ -137,7 +137,7 @@ func (ac *Allocator) share(c *core) {
 // the handle safe for use by several goroutines until it is released. On a
 // released handle ([ErrReleased]) and at 2^31-1 references ([ErrReferences]) it
 // reports the misuse and changes nothing. O(1); the first call allocates a table
-// of 4 KiB.
+// of 5 KB.
 func (ac *Allocator) IncRef() {
 	if ac == nil {
 		return

@@ -36,7 +36,7 @@ type chunk struct {
 var chunkTypes sync.Map
 
 // tier rounds a block size up to one of eight steps per power of two, so that
-// at most an eighth of a large block is unused and few sizes exist.
+// at most an eighth of a block is unused, a fifth above 32 KiB, and few sizes exist.
 func tier(n uintptr) uintptr {
 	step := max(uintptr(1)<<(bits.Len(uint(n-1))-1)/8, word)
 	n = (n + step - 1) &^ (step - 1)

@@ -110,8 +110,8 @@ func (r *recorder) owns(p uintptr) bool {
 // EnableDebugMode switches debug mode on or off for the arenas lent from now on.
 // In debug mode an arena records its objects, finds unattached heap pointers at
 // Release, and its memory is never used again: an access after the release faults
-// where pages can be protected, and reads poison elsewhere. The handle that Get
-// returned needs no Attach: it is in use until the release. Debug mode is slow, and
+// where pages can be protected, and reads poison elsewhere. A pointer to the handle that
+// Get returned may be stored without Attach. Debug mode is slow, and
 // an arena dropped without a release is never given back, because the objects that
 // it points to must stay alive. Objects with pointers in a scanned arena are zeroed
 // at the release, and not checked, since they need no Attach. Built with the tag

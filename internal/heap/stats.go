@@ -86,7 +86,7 @@ func (h *Heap) Chunks() iter.Seq[Chunk] {
 	}
 }
 
-// Owns says whether addr lies in a chunk of the heap.
+// Owns says whether b begins in a chunk of the heap.
 func (h *Heap) Owns(b []byte) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -124,7 +124,7 @@ func (r *results) writeLosses(p *printer) {
 		p.f("Nowhere in this run: every goal was met and every rival was slower.\n\n")
 		return
 	}
-	p.f("Every goal that was missed and every rival that was faster in this run:\n\n")
+	p.f("Every goal that was missed and every Go rival that was faster in this run; the tables have the C allocators:\n\n")
 	for _, line := range all {
 		p.f("- %s\n", line)
 	}

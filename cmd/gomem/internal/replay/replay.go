@@ -37,6 +37,9 @@ one operation per line:
 in which the ids count up from 0. Either may be compressed with gzip. A program
 records a trace with gomem.WithTrace.
 
+Peak backing is the most bytes that were mapped, and external fragmentation the share
+of the free bytes outside the largest gap, when most was live.
+
 `
 
 // options is what the command line says.

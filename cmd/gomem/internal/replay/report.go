@@ -33,7 +33,7 @@ func (r result) summary() string {
 func printTable(w io.Writer, r result) error {
 	fmt.Fprintf(w, "%s: %s\n", r.Name, r.summary())
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "configuration\tns/op\tp99\tworst\tpeak backing\t/ peak live\tfragmentation\tGo allocs/op\t")
+	fmt.Fprintln(t, "configuration\tns/op\tp99\tworst\tpeak backing\t/ peak live\texternal fragmentation\tGo allocs/op\t")
 	for _, o := range r.Outcomes {
 		fmt.Fprintf(t, "%s\t%.1f\t%v\t%v\t%s\t%.2f\t%s\t%.4f\t\n", o.Config, o.NsPerOp, o.P99, round(o.Worst),
 			bytesText(o.Memory.PeakBacking), r.ratio(o), share(o.Memory.Fragmentation), o.AllocsPerOp)

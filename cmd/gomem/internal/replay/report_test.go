@@ -31,7 +31,7 @@ func TestTableOfFigures(t *testing.T) {
 	}
 	want := []string{
 		"prog.trace: 9 operations recorded, 2 blocks, mean 200 B, peak live 4.0 kB in 7 blocks",
-		"configuration ns/op p99 worst peak backing / peak live fragmentation Go allocs/op",
+		"configuration ns/op p99 worst peak backing / peak live external fragmentation Go allocs/op",
 		"one 12.3 56ns 78ns 6.0 kB 1.50 12.5% 0.2500",
 		"two 1.0 2ns 12.35ms 2.0 MB 500.00 - 0.0000",
 		"",
