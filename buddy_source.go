@@ -99,7 +99,7 @@ func (p *chunkPool) Release(mem []byte) error { return p.inner.Release(mem) }
 // Map implements [backing.Source]: O(log segmentSize) for each segment and
 // O(size) to clear.
 func (p *chunkPool) Map(size int) ([]byte, error) {
-	if size <= 0 || size > MaxBlockSize {
+	if size <= 0 || size > MaxBlockSize || p.unit > MaxBlockSize {
 		mem, err := backing.Map(p.inner, size)
 		if err == nil {
 			p.mu.Lock()
@@ -156,10 +156,20 @@ func (p *chunkPool) Unmap(mem []byte) error {
 	if whole != nil {
 		return p.unmapInner(whole, &mem[0], c)
 	}
+	gone := false
+	defer func() {
+		if !gone { // the source panics
+			p.mu.Lock()
+			p.live[&mem[0]] = c
+			p.mu.Unlock()
+		}
+	}()
 	// Its pages may go while it waits for its next use, which clears it anyway.
 	_ = p.inner.Release(mem)
 	backing.Unpoison(mem)
-	return p.putBack(c)
+	err = p.putBack(c)
+	gone = err == nil
+	return err
 }
 
 // unmapInner gives what take removed, with the mapping c at first, back to the inner
@@ -216,24 +226,24 @@ func (p *chunkPool) putBack(c pooledChunk) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := c.seg
+	if s.live == 1 {
+		kept := !p.keeps
+		for _, o := range slices.Clone(p.segments) {
+			switch {
+			case o != s && !o.empty():
+			case !kept:
+				kept = true
+			case p.inner.Unmap(o.mem) == nil:
+				p.drop(o)
+			}
+			// One that is not taken stays for the next load, or goes with the next one; what
+			// was to be unmapped is.
+		}
+	}
 	if err := s.place.Free(c.at, c.n); err != nil {
 		return fmt.Errorf("pool: internal error: %w", err)
 	}
-	if s.live--; !s.empty() {
-		return nil
-	}
-	kept := !p.keeps
-	for _, o := range slices.Clone(p.segments) {
-		switch {
-		case !o.empty():
-		case !kept:
-			kept = true
-		case p.inner.Unmap(o.mem) == nil:
-			p.drop(o)
-		}
-		// One that is not taken stays for the next load, or goes with the next one; what
-		// was to be unmapped is.
-	}
+	s.live--
 	return nil
 }
 

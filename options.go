@@ -36,6 +36,7 @@ func (s *settings) config() heap.Config {
 	if s.pooled {
 		c.Source = poolOver(c.Source)
 	}
+	_, c.Buddies = c.Source.(*chunkPool)
 	return c
 }
 

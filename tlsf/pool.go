@@ -51,7 +51,7 @@ const (
 
 func roundUp(n, to int) int { return (n + to - 1) &^ (to - 1) }
 
-// New makes a pool of size bytes, rounded up to a multiple of 16, or of 64 for the
+// New makes a pool of size bytes, rounded up to a multiple of 16, or of 32 or 64 for the
 // largest. All of them are for blocks: the tables lie beside them, on the Go heap.
 //
 // size must be positive and at most 128 GiB less 64 bytes, or New returns
@@ -284,6 +284,7 @@ func (p *Pool) dead(at, n int) {
 	gone := p.mem[at:roundUp(at+n, p.place.Granule())]
 	if check.Enabled {
 		check.Must(p.verify())
+		backing.Unpoison(gone) // the slack
 		for i := range gone {
 			gone[i] = deadByte
 		}

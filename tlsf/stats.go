@@ -133,6 +133,7 @@ func (p *Pool) Close() error {
 	if p.closed() {
 		return ErrClosed
 	}
+	backing.Unpoison(p.mem) // it is the source's again
 	if err := p.src.Unmap(p.mem); err != nil {
 		return fmt.Errorf("tlsf: close: %w", err)
 	}

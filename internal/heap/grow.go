@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 	"strings"
 
@@ -95,7 +96,7 @@ func (h *Heap) grow(n, align int) error {
 	case align > 1<<h.pageShift:
 		least += align // so that addChunk can align it
 		size = least
-	case h.cfg.Spans && least >= spanUnit:
+	case h.cfg.Spans && least >= spanUnit && !h.cfg.Buddies:
 		size += spanUnit // so that addChunk can align it
 	}
 	switch {
@@ -194,16 +195,20 @@ func (h *Heap) mapFor(size int) (mem []byte, err error) {
 // nextChunk is the size of the next chunk: first the configured one, then as much again
 // or a quarter of the mapped bytes until those are 512 KiB, then a sixteenth of them, but
 // at least 512 KiB, in whole spans. For these half a unit is added: the Go heap maps at
-// multiples of that, and the first span is aligned.
+// multiples of that, and the first span is aligned. From buddies it is a power of two
+// and no byte more, which would cost as much again.
 func (h *Heap) nextChunk() int {
 	if h.mapped == 0 {
 		return (h.cfg.Size + chunkUnit - 1) &^ (chunkUnit - 1)
 	}
-	if h.mapped < minChunk {
-		return min(max(h.cfg.Size, h.mapped/4, pageSize), minChunk)
-	}
 	size := min(max(h.mapped/16&^(maxGrown-1), minChunk), maxChunk)
-	if h.cfg.Spans {
+	if h.mapped < minChunk {
+		size = min(max(h.cfg.Size, h.mapped/4, pageSize), minChunk)
+	}
+	switch {
+	case h.cfg.Buddies:
+		size = 1 << (bits.Len(uint(size)) - 1)
+	case h.cfg.Spans && h.mapped >= minChunk:
 		size += spanUnit / 2
 	}
 	return size

@@ -26,6 +26,8 @@ type Config struct {
 	Few func(size int) offset.Allocator
 	// Spans allows slots for small blocks, shared out to the Ps.
 	Spans bool
+	// Buddies says that Source takes powers of two out of larger mappings.
+	Buddies bool
 	// Misuse, if not nil, is called with each refused free, under no lock.
 	Misuse func(error)
 

@@ -36,14 +36,13 @@ func (h *Heap) reclaimWorthwhile() bool {
 // chunks. Under mu.
 func (h *Heap) slack() bool {
 	total, freed := h.totals()
-	free := 0
+	taken := 0
 	for _, c := range h.chunks {
 		if c != nil {
-			free += c.place.FreeBytes()
+			taken += c.size - c.place.FreeBytes()
 		}
 	}
-	slack := h.mapped - free - int(total-freed)
-	return slack > max(idleLimit*spanUnit, h.mapped/8)
+	return taken-int(total-freed) > max(idleLimit*spanUnit, h.mapped/8)
 }
 
 // reclaim takes in what was freed remotely, returns the empty spans of every
