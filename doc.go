@@ -66,7 +66,8 @@
 //
 // If two processors free the same block at the same moment, one free takes
 // effect, and the other is refused or, if it came too close, counted in
-// Stats.Raced. The block is never handed out twice.
+// Stats.Raced; if the second is of a part of the block, both may count as accepted. The
+// block is never handed out twice.
 //
 // # Build tags
 //

@@ -130,6 +130,7 @@ func WithMaxBytes(n int) Option { return func(c *settings) { c.MaxBytes = max(n,
 // is released, on the goroutine that called Free. The error is a [*MisuseError].
 // If f panics, misuse is fatal. Without WithMisuse a refused free is only
 // counted in [Stats], and Free returns false. Of two frees of one block at the
-// same moment f may not be told: one of them is either refused or only counted
-// as Raced.
+// same moment f may not be told: one of them is either refused or only counted as
+// Raced. Of a free of a whole block and one of a part of it at that moment, both may be
+// accepted, and counted in Freed, if they are of different goroutines.
 func WithMisuse(f func(error)) Option { return func(c *settings) { c.Misuse = f } }

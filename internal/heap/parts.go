@@ -19,6 +19,12 @@ import (
 // A goroutine that frees a part makes the record busy and does nothing else meanwhile.
 // The bytes that are gone are known exactly. Busy lasts for only a few instructions of
 // a goroutine that is pinned or in a section, so others that meet it just look again.
+//
+// If the program frees a whole block at the moment at which another goroutine frees a
+// part of it, the owner's plain store may override busy, while the other one still writes
+// bits; and there may be another block in their place by then. So whoever opens a block,
+// and whoever is not the owner, claims the bits of the span before: a block is opened after
+// the last bit that was meant for another one.
 
 // parts says which bytes of a span's blocks are gone while others are in use. A word
 // has a bit for each of 64 bytes. Bytes behind the end of a block in its last word
@@ -31,6 +37,7 @@ type parts struct {
 	stride uint32
 	holes  uint32 // bytes that are gone of blocks that are in parts, as the owner counts,
 	remote uint32 // and what others counted, to be added
+	writer uint32 // 1 while somebody who claimed them may write bits
 }
 
 const (
@@ -62,10 +69,36 @@ func (h *Heap) wantParts(sp *span) {
 // them. If nothing is left of the block it returns freedOwn, and the record stays
 // busy until the caller frees the block.
 func (s *shard) freePart(sp *span, base unsafe.Pointer, i, r, within, n uint32, local bool) freeEnd {
-	p, busy := sp.parts.Load(), r&^stateMask|stateBusy
-	if p == nil {
+	p := sp.parts.Load()
+	switch {
+	case p == nil:
 		return freeParts
+	case local && r&stateMask == stateParts:
+		return s.freeBits(sp, p, base, i, r, within, n, local)
+	case !p.claim():
+		return freeAgain
 	}
+	end := s.freeBits(sp, p, base, i, r, within, n, local)
+	atomic.StoreUint32(&p.writer, 0)
+	return end
+}
+
+// claim waits for who writes bits, but not for long: the system may have stopped the
+// thread. It says whether nobody does.
+func (p *parts) claim() bool {
+	for range claimTries {
+		if atomic.LoadUint32(&p.writer) == 0 && atomic.CompareAndSwapUint32(&p.writer, 0, 1) {
+			return true
+		}
+	}
+	return false
+}
+
+const claimTries = 100
+
+// freeBits is freePart, with p of sp claimed if it has to be.
+func (s *shard) freeBits(sp *span, p *parts, base unsafe.Pointer, i, r, within, n uint32, local bool) freeEnd {
+	busy := r&^stateMask | stateBusy
 	if !sp.mark(i, r, busy, base) {
 		return freeAgain
 	}
@@ -85,9 +118,11 @@ func (s *shard) freePart(sp *span, base unsafe.Pointer, i, r, within, n uint32, 
 		p.count(n, local)
 	}
 	if !atomic.CompareAndSwapUint32(&sp.recs[i], busy, r-n) {
-		// The owner freed the whole block at this moment.
 		p.count(left-lengthOf(r), local)
-		return freeRefused
+		if local {
+			return freeAgain // somebody cut a tail that was of another block
+		}
+		return freeRefused // the owner freed the whole block at this moment
 	}
 	s.freed += uint64(n)
 	return end

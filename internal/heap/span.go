@@ -24,7 +24,7 @@ import (
 // goroutines that free the same bytes at once. The owner's plain store can
 // overwrite another goroutine's change only if the program frees a slot twice at
 // the same moment: the owner then finds a queued bit without a queued record, and
-// counts it.
+// counts it. If that change was to free a part, see parts.go.
 //
 // Only live has the top bit: with that bit flipped the record of a live slot is
 // its length, and every other record is negative as an int32, so that one
