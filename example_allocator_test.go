@@ -93,3 +93,18 @@ func ExampleMemoryAllocator_Find() {
 	fmt.Println(len(scratch), m.GetFreeSize())
 	// Output: 20 64
 }
+
+// The field Size is there to be read. Verify notices a program that sets it.
+func ExampleAllocator_Verify() {
+	a := gomem.NewAllocator(100)
+	a.Allocate(60)
+	fmt.Println(a.Verify())
+	a.Size = 200 // gives it no more room
+	fmt.Println(a.Verify())
+	a.Init(200) // does, and forgets what was allocated
+	fmt.Println(a.Verify(), a.GetFreeSize())
+	// Output:
+	// <nil>
+	// the field Size was changed to 200, the allocator manages 100
+	// <nil> 200
+}

@@ -217,7 +217,7 @@ func ExampleBufReader_WriteTo() {
 	r := gomem.NewBufReader(strings.NewReader("head: the rest\n"))
 	defer r.Recycle()
 	_ = r.Skip(6)
-	n, err := io.Copy(os.Stdout, r)
+	n, err := r.WriteTo(os.Stdout) // as io.Copy does
 	fmt.Println(n, err)
 	// Output:
 	// the rest

@@ -2,6 +2,7 @@ package gomem_test
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/gomem-go/gomem"
 )
@@ -111,5 +112,58 @@ func ExampleRecyclableMemory_NewReader() {
 	// Output:
 	// "read to "
 	// "be " 3
+	// 0
+}
+
+// A view of a reader is kept beyond the next read.
+func ExampleRecyclableMemory_CopyFrom() {
+	allocator := gomem.NewScalableMemoryAllocator(1024)
+	defer allocator.Recycle()
+	kept := gomem.NewRecyclableMemory(allocator)
+	kept.SetRecycling(true) // in every build
+	r := gomem.NewBufReaderWithBufLen(strings.NewReader("key frame, next frame"), 16)
+	defer r.Recycle()
+	view, err := r.ReadBytes(9)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	kept.CopyFrom(&view)
+	if err := r.Skip(12); err != nil { // the view is dead
+		fmt.Println(err)
+	}
+	fmt.Printf("%s %d\n", kept.ToBytes(), allocator.Stats().Live)
+	kept.Recycle() // frees the copy
+	fmt.Println(allocator.Stats().Live)
+	// Output:
+	// key frame 9
+	// 0
+}
+
+// Whether the buffer was replaced says which of the two the caller is to free.
+func ExampleRecyclableMemory_TryUpdateBuffer() {
+	allocator := gomem.NewScalableMemoryAllocator(1024)
+	defer allocator.Recycle()
+	rm := gomem.NewRecyclableMemory(allocator)
+	rm.SetRecycling(true) // in every build
+	header := rm.NextN(4)
+	copy(header, "v=1;")
+	copy(rm.NextN(7), "payload")
+	replace := func(index int, old []byte, text string) {
+		b := allocator.Malloc(len(text))
+		copy(b, text)
+		if rm.TryUpdateBuffer(index, b) {
+			allocator.Free(old) // the chain has b in its place
+		} else {
+			allocator.Free(b) // there is nothing at index
+		}
+	}
+	replace(0, header, "v=2;seq=7;")
+	replace(2, nil, "trailer")
+	fmt.Printf("%s %d\n", rm.ToBytes(), allocator.Stats().Live)
+	rm.Recycle()
+	fmt.Println(allocator.Stats().Live)
+	// Output:
+	// v=2;seq=7;payload 17
 	// 0
 }

@@ -101,8 +101,14 @@ func ExamplePoison() {
 		fmt.Println(err)
 		return
 	}
+	if !backing.Poisons { // then a pattern has to do: it shows a late write afterwards
+		for i := range mem {
+			mem[i] = 0xdb
+		}
+	}
 	backing.Poison(mem) // under -asan any access would now be reported
 	backing.Unpoison(mem)
+	clear(mem)
 	fmt.Println(mem[0])
 	// Output: 0
 }
@@ -118,12 +124,72 @@ func ExampleFaulty() {
 
 	mappings, bytes := src.Live()
 	fmt.Println(mappings, bytes)
-	fmt.Println(src.Unmap(mem), src.Unmap(mem))
+	fmt.Println(src.Unmap(mem), errors.Is(src.Unmap(mem), backing.ErrNotMapped)) // refused, not unmapped twice
 	// Output:
 	// 4096 <nil>
 	// true true
 	// 1 4096
-	// <nil> unmap 4096 bytes: not a mapping
+	// <nil> true
+}
+
+// A report of what was not unmapped names the source.
+func ExampleFaulty_Name() {
+	src := backing.NewFaulty(backing.Heap())
+	if _, err := src.Map(4096); err != nil { // and forgets it
+		fmt.Println(err)
+	}
+	if _, bytes := src.Live(); bytes > 0 {
+		fmt.Printf("%s: %d bytes leaked\n", src.Name(), bytes)
+	}
+	// Output: heap: 4096 bytes leaked
+}
+
+// A mapping that the system did not take back is still the caller's, to be tried again.
+func ExampleFaulty_Fail() {
+	src := backing.NewFaulty(backing.Heap())
+	mem, err := src.Map(4096)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	src.Fail(backing.OpUnmap, 1, errors.New("not now"))
+	for err = src.Unmap(mem); err != nil; err = src.Unmap(mem) {
+		fmt.Println(err)
+		fmt.Println(src.Live())
+	}
+	fmt.Println(src.Live())
+	fmt.Println(src.Calls(backing.OpUnmap))
+	// Output:
+	// Unmap 1 fails on request: not now
+	// 1 4096
+	// 0 0
+	// 2
+}
+
+// Protection goes through to the source, which may have none.
+func ExampleFaulty_Protect() {
+	for _, inner := range []backing.Source{backing.Heap(), backing.Mmap()} {
+		src := backing.NewFaulty(inner)
+		mem, err := src.Map(1 << 16)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		mem[0] = 1
+		err = src.Protect(mem)
+		if err == nil {
+			err = src.Unprotect(mem) // until here any access faulted
+		} else if errors.Is(err, errors.ErrUnsupported) {
+			err = nil // the Go heap, which stands in where there is no mmap, too
+		}
+		fmt.Println(mem[0], err)
+		fmt.Println(src.Unmap(mem))
+	}
+	// Output:
+	// 1 <nil>
+	// <nil>
+	// 1 <nil>
+	// <nil>
 }
 
 func ExampleFaulty_FailFrom() {

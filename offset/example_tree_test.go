@@ -102,3 +102,79 @@ func ExampleTwoTree_Reset() {
 	fmt.Println(a.FreeBytes(), a.Allocate(100))
 	// Output: 100 0
 }
+
+// How badly the free room is cut up.
+func ExampleSingleTree_Blocks() {
+	a := offset.NewSingleTree(1000)
+	a.Allocate(1000)
+	a.Free(100, 50)
+	a.Free(400, 200)
+	for b := range a.Blocks() {
+		fmt.Println(b, b.Size())
+	}
+	fmt.Printf("%d of %d free, %d in one piece\n", a.FreeBytes(), a.Size(), a.Fits())
+	// Output:
+	// [100,150) 50
+	// [400,600) 200
+	// 250 of 1000 free, 200 in one piece
+}
+
+// A file with records on pages: the gap behind its header is for smaller ones.
+func ExampleSingleTree_AllocateAligned() {
+	a := offset.NewSingleTree(1 << 20)
+	header := a.Allocate(100)
+	page := a.AllocateAligned(8192, 4096)
+	fmt.Println(header, page, a.Allocate(500))
+	fmt.Println(a.AllocateAligned(8192, 1000)) // no power of two
+	// Output:
+	// 0 4096 100
+	// -1
+}
+
+// A test looks at all invariants after each step, so that it finds the step that breaks
+// one.
+func ExampleSingleTree_Verify() {
+	a := offset.NewSingleTree(1000)
+	for step := range 10 {
+		at := a.Allocate(50)
+		a.Free(at+10*step%50, 10)
+		if err := a.Verify(); err != nil {
+			fmt.Println("step", step, err)
+			return
+		}
+	}
+	fmt.Println(a.FreeBytes())
+	// Output: 600
+}
+
+// The free room of a file was saved as a list, which Blocks yields, and is loaded again.
+func ExampleTwoTree_Verify() {
+	saved := []offset.Block{{Start: 100, End: 150}, {Start: 400, End: 1000}}
+	a := offset.NewTwoTree(1000)
+	a.Allocate(a.Size()) // nothing is free but what the list says
+	for _, b := range saved {
+		if err := a.Free(b.Start, b.Size()); err != nil {
+			fmt.Println("the list is damaged:", err)
+			return
+		}
+	}
+	fmt.Println(a.FreeBytes(), a.Fits(), a.Verify())
+	// Output: 650 600 <nil>
+}
+
+// Where a block would go is known before it is taken: here, whether the file would grow.
+func ExampleTwoTree_Find() {
+	a := offset.NewTwoTree(1 << 30) // as far as the file may grow
+	end := 1000                     // as long as it is
+	a.Allocate(end)
+	a.Free(200, 100)
+	for _, size := range []int{100, 101} {
+		at := a.Find(size)
+		fmt.Println(size, at, at+size <= end)
+	}
+	fmt.Println(a.Find(a.Size())) // not in one piece
+	// Output:
+	// 100 200 true
+	// 101 1000 false
+	// -1
+}

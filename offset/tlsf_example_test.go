@@ -197,3 +197,68 @@ func ExampleTLSF_Reset() {
 	fmt.Println(t.FreeBytes(), t.Fits())
 	// Output: 4096 4096
 }
+
+// The near region serves what it has room for, and the far one the rest.
+func ExampleTLSF_Find() {
+	near, far := offset.NewTLSF(4096, 64), offset.NewTLSF(1<<20, 64)
+	near.Allocate(3500)
+	for _, size := range []int{500, 1000} {
+		if near.Find(size) >= 0 {
+			fmt.Println("near", near.Allocate(size))
+		} else {
+			fmt.Println("far", far.Allocate(size))
+		}
+	}
+	// Output:
+	// near 3520
+	// far 0
+}
+
+// Free room within granules counts, though nothing can be placed there.
+func ExampleTLSF_Blocks() {
+	t := offset.NewTLSF(512, 64)
+	t.Allocate(100)
+	t.Allocate(300)
+	for b := range t.Blocks() {
+		fmt.Println(b, b.Size())
+	}
+	fmt.Println(t.FreeBytes(), t.Fits(), t.Verify())
+	// Output:
+	// [100,128) 28
+	// [428,512) 84
+	// 112 64 <nil>
+}
+
+func ExampleBuddy_Find() {
+	b := offset.NewBuddy(16<<10, 1024)
+	b.Allocate(1000)
+	fmt.Println(b.Find(1000), b.Find(3000), b.Find(16<<10))
+	fmt.Println(b.FreeBytes()) // nothing was taken
+	// Output:
+	// 1024 4096 -1
+	// 15360
+}
+
+// Free room by offset, merged across the powers of two in which it is kept.
+func ExampleBuddy_Blocks() {
+	b := offset.NewBuddy(16<<10, 1024)
+	b.Allocate(1000)
+	b.Allocate(3000)
+	for block := range b.Blocks() {
+		fmt.Println(block, block.Size())
+	}
+	fmt.Println(b.FreeBytes(), b.Fits(), b.Verify())
+	// Output:
+	// [1024,4096) 3072
+	// [8192,16384) 8192
+	// 11264 8192 <nil>
+}
+
+func ExampleBuddy_Reset() {
+	b := offset.NewBuddy(16<<10, 1024)
+	for b.Allocate(1000) >= 0 {
+	}
+	b.Reset() // all blocks of a request at once
+	fmt.Println(b.FreeBytes(), b.Allocate(16<<10))
+	// Output: 16384 0
+}

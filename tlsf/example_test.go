@@ -112,6 +112,42 @@ func ExamplePool_Free() {
 	// not owned
 }
 
+// Each refusal is a mistake of another kind. Whichever it is, nothing has changed.
+func ExamplePool_Free_errors() {
+	pool, err := tlsf.New(4096)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	free := func(b []byte) {
+		switch err := pool.Free(b); {
+		case err == nil:
+			fmt.Println("freed")
+		case errors.Is(err, tlsf.ErrDoubleFree):
+			fmt.Println("freed before")
+		case errors.Is(err, tlsf.ErrNotOwned):
+			fmt.Println("not a block of this pool")
+		case errors.Is(err, tlsf.ErrClosed):
+			fmt.Println("too late")
+		}
+	}
+	b, _ := pool.Alloc(100)
+	free(make([]byte, 100))
+	free(b[50:]) // Free takes whole blocks
+	free(b)
+	free(b)
+	if err := pool.Close(); err != nil {
+		fmt.Println(err)
+	}
+	free(b)
+	// Output:
+	// not a block of this pool
+	// not a block of this pool
+	// freed
+	// freed before
+	// too late
+}
+
 func ExamplePool_FreePointer() {
 	pool, err := tlsf.New(4096)
 	if err != nil {
@@ -136,7 +172,11 @@ func ExamplePool_AllocAligned() {
 	small, _ := pool.Alloc(24)
 	b, _ := pool.AllocAligned(1000, 512)
 	fmt.Println(uintptr(unsafe.Pointer(&b[0]))%512, len(small))
-	// Output: 0 24
+	_, err = pool.AllocAligned(1000, 500) // no power of two
+	fmt.Println(errors.Is(err, tlsf.ErrInvalidSize))
+	// Output:
+	// 0 24
+	// true
 }
 
 func ExamplePool_Resize() {

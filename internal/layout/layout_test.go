@@ -29,8 +29,12 @@ type source struct {
 
 func (s source) isTest() bool { return strings.HasSuffix(s.path, "_test.go") }
 
+var (
+	root = filepath.Join("..", "..")
+	fset = token.NewFileSet() // of all sources
+)
+
 var sources = sync.OnceValues(func() ([]source, error) {
-	root := filepath.Join("..", "..")
 	var found []source
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -46,7 +50,7 @@ var sources = sync.OnceValues(func() ([]source, error) {
 		if err != nil {
 			return err
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), path, text, parser.ParseComments|parser.SkipObjectResolution)
+		file, err := parser.ParseFile(fset, path, text, parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
 			return err
 		}

@@ -2,7 +2,9 @@ package offsettest_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/gomem-go/gomem/offset"
@@ -125,4 +127,30 @@ func ExampleOracle_OneOwner() {
 	o.Allocate(40, 40)
 	fmt.Println(o.Live(30, 20), o.OneOwner(30, 20), o.OneOwner(30, 10))
 	// Output: true false true
+}
+
+// What is wrong with a recording says where it comes from.
+func ExampleReadTrace_errors() {
+	free := []byte{0, 0, 0, 0x80} // of the first block
+	block := []byte{100, 0, 0, 0}
+	for _, data := range [][]byte{
+		slices.Concat(block, free, block[:2]),
+		slices.Concat(block, free, free),
+		slices.Concat(free, block),
+	} {
+		trace, err := offsettest.ReadTrace(bytes.NewReader(data))
+		switch {
+		case errors.Is(err, offsettest.ErrTruncated): // the program was killed: what is whole will do
+			trace, err = offsettest.ReadTrace(bytes.NewReader(data[:len(data)&^3]))
+			fmt.Println(len(trace), "operations,", err)
+		case errors.Is(err, offsettest.ErrFreedID):
+			fmt.Println("the program that was recorded frees twice")
+		case errors.Is(err, offsettest.ErrUnknownID):
+			fmt.Println("the recording began too late")
+		}
+	}
+	// Output:
+	// 2 operations, <nil>
+	// the program that was recorded frees twice
+	// the recording began too late
 }
