@@ -64,9 +64,9 @@ var readerMemory = sync.OnceValue(func() *ScalableMemoryAllocator {
 // the front block. If the source panics, the blocks are given back and the panic
 // continues.
 //
-// Each read of the source gets room for an eighth of BufLen or more, unless it
-// completes a contiguous result (Peek, Next, ReadBytes) that takes up the rest of
-// its block.
+// Each read of the source gets room for an eighth of BufLen or more, unless it is for
+// a contiguous result (Peek, Next, ReadBytes) of more than seven eighths of BufLen: then
+// it gets what is left of the block.
 //
 // The zero value has no source: its reads fail with [ErrRecycled] until Reset.
 //
@@ -132,8 +132,8 @@ type heldBlock struct {
 // NewBufReader makes a reader over r with blocks of [DefaultBufLen].
 //
 // r is a stream. Of a source that cuts off what finds no room, such as a UDP
-// connection, a message of more than an eighth of a block may be lost in part: send
-// its messages to a reader from [NewBufReaderChan].
+// connection, a message may be lost in part: send its messages to a reader from
+// [NewBufReaderChan].
 //
 // Recycle gives its memory back. O(1); the first block is taken with the first read.
 func NewBufReader(r io.Reader) *BufReader {
@@ -226,6 +226,7 @@ func (b *BufReader) Recycle() {
 // the argument is ignored and the result is nil. O(blocks held).
 func (b *BufReader) Release(error) error {
 	b.dropHeld()
+	b.forgetViews()
 	if b.HoldViews && b.r == b.w && b.front != nil && b.front.solo() {
 		b.r, b.w = 0, 0
 		if !b.regular() { // made for one request, or a packet
@@ -259,6 +260,24 @@ func (b *BufReader) giveBack() {
 	}
 	b.front, b.buf, b.r, b.w, b.queued, b.merged = nil, nil, 0, 0, 0, false
 	b.forgetViews()
+	b.shrink()
+}
+
+// keptLists is how many blocks the lists of a reader that waits or was recycled have room
+// for at most: those of a frame of 1 MiB.
+const keptLists = 64
+
+// shrink leaves the lists that a large frame needed to the garbage collector.
+func (b *BufReader) shrink() {
+	if len(b.held) == 0 && cap(b.held) > keptLists {
+		b.held = nil
+	}
+	if len(b.views) == 0 && cap(b.views) > keptLists {
+		b.views = nil
+	}
+	if b.queue.empty() && cap(b.queue.all) > keptLists {
+		b.queue.all = nil
+	}
 }
 
 // dropHeld ends the views of read-out blocks.

@@ -45,11 +45,11 @@ func (b *BufReader) settle() {
 }
 
 func (b *BufReader) settleBlocks() {
+	if b.queued > 0 && b.w-b.r <= b.queue.next().r {
+		b.popFront() // its views end, too, before the call waits
+	}
 	if !b.HoldViews {
 		b.dropHeld()
-	}
-	if b.queued > 0 && b.w-b.r <= b.queue.next().r {
-		b.popFront()
 	}
 }
 
@@ -229,10 +229,13 @@ func (b *BufReader) rewind() {
 // vacateFront empties a front without unread bytes, for a read that needs none. It is
 // kept for the next read, unless it may not be used again or the wait needs no block.
 func (b *BufReader) vacateFront() {
-	if b.raw == nil && b.regular() && b.reusable() {
-		b.r, b.w = 0, 0
-	} else {
+	if b.raw != nil || !b.regular() || !b.reusable() {
 		b.giveUpFront()
+		return
+	}
+	b.r, b.w = 0, 0
+	if !b.HoldViews {
+		b.dropHeld()
 	}
 }
 
@@ -243,6 +246,7 @@ func (b *BufReader) giveUpFront() {
 	if !b.HoldViews {
 		b.dropHeld()
 	}
+	b.forgetViews() // of a front that nobody had views of, too
 }
 
 // pull asks the source for bytes until it has some. It returns n > 0 with a nil

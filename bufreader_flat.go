@@ -18,7 +18,7 @@ func (b *BufReader) flat(n int) error {
 		case b.r == b.w || b.err != nil:
 			err = b.more()
 		default:
-			if n > len(b.buf)-b.r || b.r > 0 && len(b.buf)-b.w < b.least() {
+			if n > len(b.buf)-b.r || (b.r > 0 || !b.regular()) && len(b.buf)-b.w < b.least() {
 				if err := b.makeRoom(); err != nil {
 					return err
 				}

@@ -128,6 +128,9 @@ func (b *BufReader) ReadSlice(delim byte) ([]byte, error) {
 	}
 	v, merr := b.cut(n)
 	if merr != nil {
+		if err != nil {
+			b.err = err // the end is for the call that gets the bytes
+		}
 		return nil, merr
 	}
 	return v, err

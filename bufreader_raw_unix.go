@@ -73,6 +73,7 @@ func (b *BufReader) giveUpIdle() {
 	if b.front != nil && (b.w == 0 || !b.HoldViews) {
 		b.giveUpFront()
 	}
+	b.shrink()
 }
 
 // fillIdle is fillTail for a reader without unread bytes over a socket.

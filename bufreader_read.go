@@ -103,9 +103,10 @@ func (b *BufReader) fillSlow(p []byte) (int, error) {
 // straight into p, but for an end too short to be worth a read, and puts that back
 // on an error.
 func (b *BufReader) fillRest(p []byte) (int, error) {
-	at := b.Buffered()
+	at, since := b.Buffered(), b.sight()
 	b.copyOut(p[:at])
 	b.vacateFront() // as in readEmpty
+	b.unseen(since)
 	for at < len(p) {
 		var n int
 		var err error

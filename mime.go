@@ -47,6 +47,7 @@ type headerParser struct {
 	field  int // length of the lines of this field, unread and in the front
 	left   int // bytes until MaxHeaderBytes
 	lines  int
+	ended  bool // the stream did, behind the line that is looked at
 	cut    bool // the stream ended inside the line
 }
 
@@ -111,6 +112,9 @@ func (p *headerParser) line() ([]byte, error) {
 	}
 	if b.w-b.r < p.field+n {
 		if err := b.merge(p.field + n); err != nil {
+			if p.ended {
+				b.err = io.EOF // for the call that gets the line
+			}
 			return nil, err
 		}
 	}
@@ -133,7 +137,7 @@ func (p *headerParser) lineLen() (int, error) {
 	}
 	b.settle()
 	n, err := b.untilFrom("ReadMIMEHeader", '\n', &spot{from: p.field}, p.field+most)
-	if err == io.EOF && b.Buffered() > p.field {
+	if p.ended = err == io.EOF && b.Buffered() > p.field; p.ended {
 		n, err = b.Buffered(), nil
 	}
 	if refused, ok := err.(*LimitError); ok {
