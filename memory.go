@@ -217,14 +217,19 @@ func (m *Memory) Equal(other *Memory) bool {
 
 // WriteTo writes all bytes to w and returns how many it wrote; the chain does
 // not change. On a TCP or Unix connection the buffers are sent with writev, up to 1,024
-// with each.
+// with each. On a connection of packets they are one packet, for which they are copied
+// together unless it is one of package net.
 //
 // The error is w's, io.ErrShortWrite if w stopped early without one, or
-// [ErrInvalidWrite] if its count is impossible. O(Size); allocates only for writev.
+// [ErrInvalidWrite] if its count is impossible. O(Size); allocates only for writev and for a
+// packet.
 func (m *Memory) WriteTo(w io.Writer) (int64, error) {
-	if m.Count() > 1 && hasWritev(w) {
+	if n := m.Count(); n > 1 && hasWritev(w, n) {
 		list := net.Buffers(slices.Clone(m.Buffers))
 		return list.WriteTo(w)
+	} else if n > 1 && isPacketConn(w) {
+		n, err := writeAll(w, m.ToBytes())
+		return int64(n), err
 	}
 	var total int64
 	for _, b := range m.Buffers {
@@ -237,13 +242,25 @@ func (m *Memory) WriteTo(w io.Writer) (int64, error) {
 	return total, nil
 }
 
-// hasWritev reports whether net.Buffers becomes one system call on w.
-func hasWritev(w io.Writer) bool {
+// maxWritev is how many buffers package net passes to one writev. More are several
+// packets on a connection of packets.
+const maxWritev = 1024
+
+// hasWritev reports whether net.Buffers gets that many buffers to w with writev.
+func hasWritev(w io.Writer, buffers int) bool {
 	switch w.(type) {
-	case *net.TCPConn, *net.UnixConn:
+	case *net.TCPConn:
 		return true
+	case *net.UnixConn, *net.UDPConn, *net.IPConn:
+		return buffers <= maxWritev
 	}
 	return false
+}
+
+// isPacketConn reports whether each Write to w may become a packet.
+func isPacketConn(w io.Writer) bool {
+	_, ok := w.(net.PacketConn)
+	return ok
 }
 
 // writeAll writes b, if there is anything to write, and believes no count that

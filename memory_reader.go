@@ -17,7 +17,9 @@ import (
 //
 // A call that asks for more bytes than are left consumes nothing and returns
 // io.EOF if none are left, else io.ErrUnexpectedEOF; a negative count is
-// refused with [ErrInvalidSize]. Empty buffers are skipped.
+// refused with [ErrInvalidSize]. Empty buffers are skipped. If Length says more than
+// there is, the first call that misses a byte returns io.ErrUnexpectedEOF, or nothing,
+// and sets Length to what there is: a loop until it is 0 ends.
 //
 // Methods that return bytes of the Memory itself say so: those are views,
 // valid as long as the buffers. ToBytes, CopyTo, Equal and WriteTo of a reader
@@ -98,6 +100,21 @@ func (r *MemoryReader) gather(p []byte) int {
 	return n
 }
 
+// have is how many of the next n bytes there are, 0 <= n <= Length.
+func (r *MemoryReader) have(n int) int {
+	found := len(r.cur) - r.off
+	for i := r.next; found < n && r.Memory != nil && i < len(r.Buffers); i++ {
+		found += len(r.Buffers[i])
+	}
+	return min(found, n)
+}
+
+// short corrects Length, which says more than the n bytes that there are.
+func (r *MemoryReader) short(n int) error {
+	r.Length = n
+	return io.ErrUnexpectedEOF
+}
+
 // advance consumes n bytes, n <= Length.
 func (r *MemoryReader) advance(n int) error {
 	r.Length -= n
@@ -128,7 +145,7 @@ func (r *MemoryReader) Read(p []byte) (int, error) {
 	}
 	n := r.gather(p)
 	if n == 0 {
-		return 0, io.ErrUnexpectedEOF
+		return 0, r.short(0)
 	}
 	return n, r.advance(n)
 }
@@ -154,7 +171,7 @@ func (r *MemoryReader) nextByte(out func(*MemoryReader) (byte, error)) (b byte, 
 func (r *MemoryReader) readByteSlow() (byte, error) {
 	if !r.fill() {
 		if r.Length > 0 {
-			return 0, io.ErrUnexpectedEOF
+			return 0, r.short(0)
 		}
 		return 0, io.EOF
 	}
@@ -207,10 +224,11 @@ func (r *MemoryReader) ReadBytes(n int) ([]byte, error) {
 		r.Length -= n
 		return b, nil
 	}
-	b := make([]byte, n)
-	if r.gather(b) < n {
-		return nil, io.ErrUnexpectedEOF
+	if have := r.have(n); have < n {
+		return nil, r.short(have)
 	}
+	b := make([]byte, n)
+	r.gather(b)
 	return b, r.advance(n)
 }
 
@@ -294,6 +312,9 @@ func (r *MemoryReader) GetCurrent() []byte {
 // them; nil when nothing is left. O(1), never allocates.
 func (r *MemoryReader) Pop() []byte {
 	b := r.GetCurrent()
+	if len(b) == 0 {
+		r.Length = 0
+	}
 	r.off += len(b)
 	r.Length -= len(b)
 	return b

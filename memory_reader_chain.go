@@ -15,17 +15,20 @@ func (r *MemoryReader) Range(yield func([]byte)) {
 
 // RangeN is Range for the next n bytes, or for all that are left if there are
 // fewer; the last view is cut to fit. A negative n counts as zero. If the Memory was
-// taken out of the reader, or what is being read out of the Memory, it calls nothing,
-// and a read then returns io.ErrUnexpectedEOF.
+// taken out of the reader, or what is being read out of the Memory, it calls nothing.
 func (r *MemoryReader) RangeN(n int, yield func([]byte)) {
 	for n > 0 && r.Length > 0 {
 		i, start := r.next-1, r.off
 		if start >= len(r.cur) {
 			i, start = r.next, 0
 		}
-		if r.Memory == nil || uint(i) >= uint(len(r.Buffers)) || start > len(r.Buffers[i]) {
+		gone := r.Memory == nil || uint(i) >= uint(len(r.Buffers))
+		if gone || start > len(r.Buffers[i]) {
 			if i < r.next { // what was being read is not in the Memory any more
 				r.cur, r.off = nil, 0
+			}
+			if gone {
+				r.Length = 0
 			}
 			return
 		}
@@ -51,7 +54,8 @@ func (r *MemoryReader) RangeN(n int, yield func([]byte)) {
 //
 // For a reader from [RecyclableMemory.NewReader], what yield gets is the caller's
 // to free, and what is removed without a yield is freed by Recycle. What CopyFrom of a
-// RecyclableMemory took from the Go heap yield does not get.
+// RecyclableMemory took from the Go heap yield does not get. If yield panics, what it was
+// not called with yet is freed by Recycle.
 //
 // Copies of the Memory, and the slice of buffers the reader was made from, stay
 // as they are. O(buffers); allocates when it ends inside a buffer.
@@ -81,27 +85,18 @@ func (r *MemoryReader) ClipFront(yield func([]byte) bool) {
 	}
 	m.Size -= dropped
 	r.cur, r.off, r.next = nil, 0, 0
-	owner := r.recyclable()
-	if owner != nil {
-		owner.clipped(old, whole, part, yield != nil)
-	}
-	if yield == nil {
-		return
-	}
-	for _, b := range old[:whole] {
-		if len(b) > 0 {
-			owner.give(b, yield)
-		}
-	}
-	if part > 0 {
-		owner.give(old[whole][:part:part], yield)
+	switch owner := r.recyclable(); {
+	case yield != nil:
+		owner.handOver(old, whole, part, yield)
+	case owner != nil:
+		owner.clipped(old, whole, part)
 	}
 }
 
 // ToBytes returns a copy of the bytes not yet read, which the caller owns, and
 // consumes nothing. O(Length), one allocation.
 func (r *MemoryReader) ToBytes() []byte {
-	b := make([]byte, max(r.Length, 0))
+	b := make([]byte, r.have(max(r.Length, 0)))
 	return b[:r.gather(b)]
 }
 
@@ -155,15 +150,22 @@ func (r *MemoryReader) recyclable() *RecyclableMemory {
 
 // WriteTo writes the bytes not yet read to w and consumes those that w took,
 // so that io.Copy continues where reading stopped. On a TCP or Unix connection
-// the buffers are sent with writev, up to 1,024 with each.
+// the buffers are sent with writev, up to 1,024 with each; on a connection of packets
+// they are one packet, see [Memory.WriteTo].
 //
 // The error is w's, io.ErrShortWrite if w stopped early without one, or
 // [ErrInvalidWrite] if its count is impossible; bytes that were not written remain
 // unread. [io.ErrUnexpectedEOF] says that Length is more than there is. O(Length);
-// allocates only for writev.
+// allocates only for writev and for a packet.
 func (r *MemoryReader) WriteTo(w io.Writer) (int64, error) {
 	var total int64
-	if hasWritev(w) && r.Memory != nil && r.next < len(r.Buffers) {
+	behind := 0 // buffers
+	if r.Memory != nil {
+		behind = max(len(r.Buffers)-r.next, 0)
+	}
+	switch {
+	case behind == 0:
+	case hasWritev(w, behind+1):
 		rest := *r
 		list := make(net.Buffers, 0, len(r.Buffers)-r.next+1)
 		for rest.fill() {
@@ -175,6 +177,13 @@ func (r *MemoryReader) WriteTo(w io.Writer) (int64, error) {
 			return n, err
 		}
 		total = n // what follows is nothing, or less than Length says
+	case isPacketConn(w):
+		n, err := writeAll(w, r.ToBytes())
+		_ = r.advance(n)
+		if err != nil {
+			return int64(n), err
+		}
+		total = int64(n)
 	}
 	for r.fill() {
 		n, err := writeAll(w, r.GetCurrent())
@@ -186,7 +195,7 @@ func (r *MemoryReader) WriteTo(w io.Writer) (int64, error) {
 		}
 	}
 	if r.Length > 0 {
-		return total, io.ErrUnexpectedEOF
+		return total, r.short(0)
 	}
 	return total, nil
 }

@@ -71,8 +71,8 @@ func (r *MemoryReader) readWord(p []byte, n int) error {
 	if err := r.need(n); err != nil {
 		return err
 	}
-	if r.gather(p) < n {
-		return io.ErrUnexpectedEOF
+	if have := r.gather(p); have < n {
+		return r.short(have)
 	}
 	return r.advance(n)
 }
@@ -139,6 +139,8 @@ func (r *MemoryReader) leb128() (uint, int, error) {
 		return 0, 0, fmt.Errorf("LEB128 of more than 64 bits: %w", ErrOverflow)
 	case r.Length <= 0:
 		return 0, 0, io.EOF
+	case r.Length > len(p):
+		return 0, 0, r.short(len(p))
 	}
 	return 0, 0, io.ErrUnexpectedEOF
 }

@@ -20,7 +20,8 @@ import (
 // ClipFront of a reader from NewReader takes out without a yield; what UpdateBuffer
 // takes out, and what ClipFront passes to yield, is the caller's to free. (What is
 // called on the embedded Memory itself, or on a reader of that, changes the chain
-// and not the list.)
+// and not the list; so does an assignment to Buffers, or a FreeRest of what is in it,
+// for which there is UpdateBuffer.)
 //
 // With the build tag disable_rm, or after SetRecycling(false), NextN and CopyFrom
 // take memory from the Go heap, and Recycle frees what AddRecycleBytes added and
@@ -205,6 +206,8 @@ func (r *RecyclableMemory) TryUpdateBuffer(index int, buf []byte) bool {
 	if r.lists() {
 		if i := r.listed(r.Buffers, index); i >= 0 {
 			r.owned[i] = buf
+		} else if r.recycles() && r.onHeap(r.Buffers[index]) >= 0 {
+			r.owned = append(r.owned, buf) // CopyFrom would have listed it if there had been room
 		}
 	}
 	return r.Memory.TryUpdateBuffer(index, buf)
@@ -240,55 +243,6 @@ func (r *RecyclableMemory) listed(list [][]byte, index int) int {
 // return or store the RecyclableMemory by value, or make the reader anew of the copy.
 func (r *RecyclableMemory) NewReader() MemoryReader {
 	return MemoryReader{Memory: &r.Memory, Length: r.Size, owner: r}
-}
-
-// give passes b to yield, unless it is what CopyFrom or NextN took from the Go heap. That
-// is forgotten with its last byte, unless Recycle would free another part of it.
-func (r *RecyclableMemory) give(b []byte, yield func([]byte) bool) {
-	i := -1
-	if r != nil && len(r.heap) > 0 {
-		i = slices.IndexFunc(r.heap, func(whole []byte) bool { return within(b, whole) })
-	}
-	if i < 0 {
-		yield(b)
-		return
-	}
-	whole := r.heap[i]
-	isPart := func(other []byte) bool { return within(other, whole) }
-	if within(whole[len(whole)-1:], b) && !slices.ContainsFunc(r.owned, isPart) {
-		r.heap = slices.Delete(r.heap, i, i+1)
-	}
-}
-
-// clipped follows a ClipFront, which took out the first whole buffers of list and
-// the first part bytes of the next. If they were given away they are not ours any more.
-func (r *RecyclableMemory) clipped(list [][]byte, whole, part int, given bool) {
-	if !r.lists() {
-		if !given {
-			r.owned = append(r.owned, list[:whole]...)
-			if part > 0 {
-				r.owned = append(r.owned, list[whole][:part])
-			}
-		}
-		return
-	}
-	if part > 0 {
-		if i := r.listed(list, whole); i >= 0 {
-			r.owned[i] = list[whole][part:]
-			if !given {
-				r.owned = append(r.owned, list[whole][:part])
-			}
-		}
-	}
-	if !given {
-		return
-	}
-	for k := range whole {
-		if i := r.listed(list, k); i >= 0 {
-			r.owned[i] = nil
-		}
-	}
-	r.owned = slices.DeleteFunc(r.owned, func(b []byte) bool { return cap(b) == 0 })
 }
 
 // Recycle frees the buffers and empties the chain, which can be used again. The
@@ -334,11 +288,17 @@ func (r *RecyclableMemory) Recycle() {
 	r.owned = r.owned[:0]
 }
 
+// onHeap is the place of b among what came from the Go heap, or -1.
+func (r *RecyclableMemory) onHeap(b []byte) int {
+	if len(r.heap) == 0 {
+		return -1
+	}
+	return slices.IndexFunc(r.heap, func(whole []byte) bool { return within(b, whole) })
+}
+
 // leaveHeap takes out of the memory what is not the allocator's.
 func (r *RecyclableMemory) leaveHeap() {
-	isHeap := func(b []byte) bool {
-		return slices.ContainsFunc(r.heap, func(whole []byte) bool { return within(b, whole) })
-	}
+	isHeap := func(b []byte) bool { return r.onHeap(b) >= 0 }
 	r.owned = slices.DeleteFunc(r.owned, isHeap)
 	r.Buffers = slices.DeleteFunc(slices.Clone(r.Buffers), isHeap) // copies keep their array
 	r.heap = nil
