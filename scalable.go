@@ -126,9 +126,10 @@ const maxAlign = 4096
 // for some ten microseconds.
 func (a *ScalableMemoryAllocator) Free(b []byte) bool { return a.engine().Free(b) }
 
-// FreeRest frees all of *b after its first keep bytes and shortens *b, and
-// its capacity, to those. If the free is refused, or keep is not within *b, neither *b
-// nor any memory changes; both are counted and reported as for Free.
+// FreeRest frees all of *b after its first keep bytes and shortens *b, and its capacity,
+// to those. If the free is refused, as of a slice that is not of this allocator, *b is
+// shortened all the same, and no memory changes. If keep is not within *b, nothing does.
+// Either is counted and reported as for Free.
 func (a *ScalableMemoryAllocator) FreeRest(b *[]byte, keep int) {
 	if b == nil || keep < 0 || keep > len(*b) {
 		if a != nil && b != nil {
@@ -136,9 +137,10 @@ func (a *ScalableMemoryAllocator) FreeRest(b *[]byte, keep int) {
 		}
 		return
 	}
-	if a == nil || keep == len(*b) || a.Free((*b)[keep:]) {
-		*b = (*b)[:keep:keep]
+	if a != nil && keep < len(*b) {
+		a.Free((*b)[keep:])
 	}
+	*b = (*b)[:keep:keep]
 }
 
 // Borrow returns n bytes that nobody owns: a borrow, valid until the next

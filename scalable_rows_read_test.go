@@ -165,3 +165,19 @@ func TestG36AllocatorEdges(t *testing.T) {
 		t.Error("the nil allocator")
 	}
 }
+
+// TestFreeRestOfAnything: the slice is as long as it was told to be, also where the rest is
+// not the allocator's to free: a program that is built with disable_rm, or was handed a
+// foreign buffer, sends no garbage.
+func TestFreeRestOfAnything(t *testing.T) {
+	a := NewScalableMemoryAllocator(0)
+	freed := a.Malloc(100)
+	a.Free(freed)
+	for name, b := range map[string][]byte{"foreign": make([]byte, 100), "freed": freed} {
+		before := a.Stats()
+		a.FreeRest(&b, 7)
+		if s := a.Stats(); len(b) != 7 || cap(b) != 7 || s.Live != before.Live || s.Refused != before.Refused+1 {
+			t.Errorf("%s: %d of %d bytes, %+v, was %+v", name, len(b), cap(b), s, before)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package gomem
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -155,13 +156,14 @@ func (s *SharedMemory) Memory() Memory {
 	return Memory{Size: s.size, Buffers: s.list()}
 }
 
-// WriteTo writes the bytes to w; on a *net.TCPConn or *net.UnixConn several
-// blocks are sent with one writev. It consumes nothing: all holders may write
-// the same frame at the same time.
+// WriteTo writes the bytes to w, as [Memory.WriteTo] does: several blocks with writev
+// where there is that, and as one packet on a connection of packets. It consumes nothing:
+// all holders may write the same frame at the same time.
 //
 // It returns the number of bytes written. The error is that of w,
 // [io.ErrShortWrite] if w stopped early without one, [ErrInvalidWrite] if its count is
-// impossible, or [ErrReleased]. Never allocates itself.
+// impossible, or [ErrReleased]. Never allocates itself, but for a packet that has to be
+// copied together.
 //
 // To be able to go on after an error, such as a write deadline, write with a reader,
 // which consumes what w took, until its Length is 0:
@@ -174,8 +176,11 @@ func (s *SharedMemory) WriteTo(w io.Writer) (int64, error) {
 		return 0, ErrReleased
 	}
 	views := s.list()
-	if len(views) > 1 && hasWritev(w) {
+	if len(views) > 1 && hasWritev(w, len(views)) {
 		return writev(w, views)
+	} else if len(views) > 1 && isPacketConn(w) {
+		n, err := writeAll(w, bytes.Join(views, nil))
+		return int64(n), err
 	}
 	var total int64
 	for _, v := range views {
