@@ -1,6 +1,7 @@
 package lac
 
 import (
+	"fmt"
 	"reflect"
 	"sync"
 	"unsafe"
@@ -219,12 +220,17 @@ func (ac *Allocator) CheckExternalPointers() {
 	}
 }
 
-// DebugCheck runs CheckExternalPointers on every live arena in debug mode. It
+// DebugCheck reports, as [ErrLeaked], how many arenas of the pool were lent and not
+// released, in debug mode or not, and runs CheckExternalPointers on each of them that is in
+// debug mode. So it belongs where all are to be released, such as the end of a test. It
 // requires that no goroutine writes to their objects meanwhile; arenas may be
 // lent and released.
 func (p *AllocatorPool) DebugCheck() {
 	if p == nil {
 		return
+	}
+	if s := p.Stats(); s.Gets > s.Releases {
+		p.report("DebugCheck", fmt.Errorf("%w: %d of %d", ErrLeaked, s.Gets-s.Releases, s.Gets), "")
 	}
 	p.mu.Lock()
 	live := make([]*core, 0, len(p.live))

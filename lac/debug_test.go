@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -240,7 +241,11 @@ func TestDebugBlocksGrow(t *testing.T) {
 
 // Arenas come and go while DebugCheck looks at all there are.
 func TestDebugCheckWhileReleased(t *testing.T) {
-	p := quietPool(t, WithDebug())
+	p := NewPool(t.Name(), WithDebug(), WithMisuse(func(err error) {
+		if !errors.Is(err, ErrLeaked) {
+			t.Errorf("unexpected report: %v", err)
+		}
+	}))
 	stop := make(chan struct{})
 	var checks sync.WaitGroup
 	for range 2 {
@@ -271,6 +276,31 @@ func TestDebugCheckWhileReleased(t *testing.T) {
 }
 
 type twoPointers struct{ a, b *int }
+
+// DebugCheck at the end of a test finds the arenas that nobody released.
+func TestDebugCheckFindsLeaks(t *testing.T) {
+	for name, opts := range modes {
+		p, log := strictPool(t, opts...)
+		p.Get().Release()
+		p.DebugCheck()
+		if p.Err() != nil {
+			t.Errorf("%s: nothing is live, %v", name, p.Err())
+		}
+		one, two := p.Get(), p.Get()
+		two.IncRef()
+		two.DecRef()
+		p.DebugCheck()
+		if !errors.Is(p.Err(), ErrLeaked) || !strings.HasSuffix(log.all(), "2 of 3") {
+			t.Errorf("%s: two are live, %v", name, p.Err())
+		}
+		one.Release()
+		two.Release()
+		p.DumpStats(true)
+		if p.DebugCheck(); p.Err() != nil {
+			t.Errorf("%s: nothing is live any more, %v", name, p.Err())
+		}
+	}
+}
 
 // A report of a release is the last that it does.
 func TestReportPanics(t *testing.T) {
@@ -351,8 +381,8 @@ func TestOwnHandleNeedsNoAttach(t *testing.T) {
 		ac := pool.Get()
 		New[owner](ac).AC = ac
 		ac.CheckExternalPointers()
-		pool.DebugCheck()
 		ac.Release()
+		pool.DebugCheck()
 	}
 	var got error
 	pool = NewPool("two", WithDebug(), WithMisuse(func(err error) { got = err }))

@@ -21,6 +21,8 @@ var (
 	// ErrUnattached: an arena object holds a pointer to a Go heap object that
 	// was not attached. Found in debug mode only.
 	ErrUnattached = errors.New("unattached heap pointer")
+	// ErrLeaked: DebugCheck found arenas that were not released.
+	ErrLeaked = errors.New("arenas are not released")
 	// ErrReferences: IncRef was called on a handle that has 2^31-1 references
 	// already, as many as can be counted. No reference is taken.
 	ErrReferences = errors.New("more references than can be counted")

@@ -18,6 +18,8 @@ func ExampleWithMisuse_kinds() {
 			fmt.Println("a goroutine still works on it: release it later")
 		case errors.Is(err, lac.ErrUnattached):
 			fmt.Println("the collector may free what an object points to")
+		case errors.Is(err, lac.ErrLeaked):
+			fmt.Println("somebody forgot to release one")
 		case errors.Is(err, lac.ErrReferences): // 2^31-1 of them, so not shown here
 			fmt.Println("a loop calls IncRef, and nobody DecRef")
 		}
@@ -28,10 +30,13 @@ func ExampleWithMisuse_kinds() {
 	lac.New[PbItem](ac).Id = new(int)
 	ac.DecRef() // the last one, which looks at the pointers in debug mode
 	ac.DecRef()
+	pool.Get()
+	pool.DebugCheck() // when all should be released
 	// Output:
 	// a goroutine still works on it: release it later
 	// the collector may free what an object points to
 	// somebody uses an arena that is gone
+	// somebody forgot to release one
 }
 
 // A decoder makes an error of the panic about a length that a peer sent.

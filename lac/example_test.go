@@ -52,12 +52,12 @@ func ExampleWithLogger() {
 func ExampleWithDebug() {
 	pool := lac.NewPool("debug", lac.WithDebug(), lac.WithLogger(lines{}))
 	ac := pool.Get()
-	defer ac.Release()
 	item := lac.New[PbItem](ac)
 	item.Id = new(int) // on the Go heap, and not attached
 	ac.CheckExternalPointers()
 	item.Id = lac.Attach(ac, item.Id)
-	pool.DebugCheck()
+	ac.Release()
+	pool.DebugCheck() // all are released
 	fmt.Println(errors.Is(pool.Err(), lac.ErrUnattached))
 	// Output:
 	// lac: pool "debug": CheckExternalPointers: unattached heap pointer in lac_test.PbItem.Id

@@ -171,9 +171,9 @@ func (ac *Allocator) invalid(op string) error {
 }
 
 // Append appends v to s like the built-in, taking memory from the arena when the
-// capacity is used up. s may lie on the Go heap: then its elements are copied
-// when it grows. A full slice at the end of a window grows in place. Amortised
-// O(len(v)); one element within the capacity is a compare and a store, inlined.
+// capacity is used up: then the elements are copied, and s, wherever it lies, shares
+// nothing with the result. Amortised O(len(v)); one element within the capacity is a
+// compare and a store, inlined.
 func Append[T any](ac *Allocator, s []T, v ...T) []T { return appendOne(ac, s, v, appendAll[T]) }
 
 // appendOne appends one element within the capacity, or takes the slow path,
@@ -218,24 +218,10 @@ func grow[T any](ac *Allocator, s []T, extra int) []T {
 	} else {
 		c += c / 4
 	}
-	// Fill the last word, so as to grow in place the next time.
-	fill := max(word/int(size&-size), 1)
+	fill := max(word/int(size&-size), 1) // the last word is taken anyway
 	c = (max(c, need, int(min(128/size, 16))) + fill - 1) &^ (fill - 1)
 	if uintptr(c) > maxAlloc/size {
 		c = need
-	}
-	// What is behind the capacity in the last word may be somebody's: that of s may
-	// have been cut, or s be an array in an object. So may what is between length and
-	// capacity, where the built-in does not write either if there is too little of it.
-	if was := uintptr(cap(s)) * size; was > 0 && was%word == 0 && len(s) == cap(s) && ac.end > 0 {
-		// Safety: only compared; the slice ends where the window begins when it
-		// was the last thing handed out, and the window's bytes are zero.
-		end := uintptr(unsafe.Pointer(unsafe.SliceData(s))) + was
-		more := roundUp(uintptr(c)*size) - was
-		if end == uintptr(ac.base)+ac.off && ac.end-ac.off >= more {
-			ac.off += more
-			return unsafe.Slice(unsafe.SliceData(s), c)[:len(s)]
-		}
 	}
 	ns := NewSlice[T](ac, len(s), c)
 	copy(ns, s)
