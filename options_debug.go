@@ -66,7 +66,7 @@ type LeakError = guard.LeakError
 //     handed out again.
 //   - GuardPages puts each block at the end of a mapping of its own, so that
 //     running off its end faults, save for the up to 15 bytes behind it that its
-//     alignment leaves, and so does any use after its last byte was freed. If
+//     alignment leaves, or more if it was asked to be aligned to more, and so does any use after its last byte was freed. If
 //     the system refuses the mapping, or 16,384 blocks of the process have one, the
 //     block is placed among the others, and Stats counts it.
 //   - Close returns a [*LeakError] if anything is live, unless Quiet is set.

@@ -13,17 +13,28 @@ import (
 // leaves out the inner functions of the allocator.
 type Stack []uintptr
 
-// Callers returns the stack of its caller, at most depth frames of it.
+// Callers returns the stack of its caller: at most depth frames behind those of the
+// allocator, which come first.
 func Callers(depth int) Stack {
 	if depth <= 0 {
 		return nil
 	}
-	pc := make(Stack, depth)
-	return pc[:runtime.Callers(2, pc)]
+	pc := make(Stack, depth+mostInner)
+	pc = pc[:runtime.Callers(2, pc)]
+	for len(pc) > 0 && isInner(runtime.FuncForPC(pc[0]-1).Name()) {
+		pc = pc[1:]
+	}
+	return pc[:min(len(pc), depth)]
 }
 
-// inner is where the functions are that a stack leaves out.
-const inner = "github.com/gomem-go/gomem/internal/"
+// mostInner is how many frames of the allocator come first at most.
+const mostInner = 10
+
+// isInner says whether a function is one that a stack leaves out.
+func isInner(function string) bool {
+	name, ok := strings.CutPrefix(function, "github.com/gomem-go/gomem/internal/")
+	return ok && (strings.HasPrefix(name, "heap.(*") || strings.HasPrefix(name, "trace.(*") || strings.HasPrefix(name, "guard."))
+}
 
 // String lists function, file and line of each frame.
 func (s Stack) String() string {
@@ -32,7 +43,7 @@ func (s Stack) String() string {
 	for more := len(s) > 0; more; {
 		var f runtime.Frame
 		f, more = frames.Next()
-		if !strings.HasPrefix(f.Function, inner+"heap.(*Heap).") && !strings.HasPrefix(f.Function, inner+"guard.") {
+		if !isInner(f.Function) {
 			fmt.Fprintf(&out, "\t%s\n\t\t%s:%d\n", f.Function, f.File, f.Line)
 		}
 	}

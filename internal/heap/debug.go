@@ -94,7 +94,7 @@ func (d *debugger) forget() {
 // live bytes: somebody may still use them.
 func (d *debugger) drop() {
 	for w := range d.all {
-		if w.chunk == nil && w.Left == 0 {
+		if w.chunk == nil && (w.Left == 0 || w == d.borrowed) {
 			// Nobody is left to tell.
 			if d.pages.Unmap(w.Mem) == nil {
 				d.paged.Add(-1)

@@ -8,11 +8,8 @@ import (
 	"github.com/gomem-go/gomem/internal/guard"
 )
 
-// debugFree is tryFree in debug mode.
+// debugFree is freeBlock in debug mode.
 func (h *Heap) debugFree(b []byte) error {
-	if len(b) == 0 {
-		return nil
-	}
 	d := h.debug
 	where := guard.Callers(d.depth)
 	addr := uintptr(unsafe.Pointer(unsafe.SliceData(b)))
@@ -29,7 +26,6 @@ func (h *Heap) debugFree(b []byte) error {
 		return h.guardUnlock(h.misuse(err, b))
 	}
 	h.freed += uint64(len(b))
-	h.evict(d.period+1, max(d.limit, 0))
 	return h.guardUnlock(nil)
 }
 
@@ -52,6 +48,7 @@ func (h *Heap) freeWatched(w *watched, b []byte, where guard.Stack) error {
 	if w.chunk == nil {
 		d.pagedQueue++
 	}
+	h.evict(d.period+1, max(d.limit, 0))
 	h.arm()
 	return nil
 }
@@ -68,6 +65,7 @@ func (h *Heap) evict(before, keep int) {
 	d := h.debug
 	for len(d.queue) > 0 && d.held > keep && d.queue[0].period < before {
 		q := d.queue[0]
+		d.queue[0] = quarantined{} // or the array would keep its chunk
 		d.queue = d.queue[1:]
 		d.held -= q.to - q.from
 		w := q.w
@@ -136,7 +134,9 @@ func (h *Heap) debugTick() (more bool) {
 	if d == nil {
 		return false
 	}
-	h.evict(d.period, 0)
+	if n := len(d.queue); n > 0 && d.queue[n-1].period < d.period { // nothing was freed since
+		h.evict(d.period, 0)
+	}
 	d.period++
 	return len(d.queue) > 0
 }

@@ -46,8 +46,5 @@ func (h *Heap) Refuse(b []byte, why error) {
 	if h.debug != nil {
 		why = guard.FreedAt(why, guard.Callers(h.debug.depth))
 	}
-	err := h.misuse(why, b)
-	if h.cfg.Misuse != nil {
-		h.cfg.Misuse(err)
-	}
+	h.reported(h.misuse(why, b))
 }

@@ -111,7 +111,8 @@ func (h *Heap) freeOther(sp *span, b []byte) bool {
 	return true
 }
 
-// freeSlow is freeOther for all other cases.
+// freeSlow is Free for whatever no section has done. sp is the span in which b probably
+// starts.
 //
 //go:noinline
 func (h *Heap) freeSlow(sp *span, b []byte) bool {

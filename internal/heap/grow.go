@@ -15,7 +15,9 @@ const (
 	chunkUnit = 64        // bytes: chunks are a multiple, so that granules fill them
 	minChunk  = 512 << 10 // unless there is less in all
 	maxChunk  = 4 << 20
-	ownChunk  = maxSpan + 1 // a block of this size gets a chunk of its own if none has room; a span never does
+	// smallBytes is the mapped size up to which a quarter of it is less than minChunk.
+	smallBytes = 4 * minChunk
+	ownChunk   = maxSpan + 1 // a block of this size gets a chunk of its own if none has room; a span never does
 )
 
 // takeGrown is take if there is no room: it makes room. Only one goroutine grows
@@ -32,7 +34,7 @@ func (h *Heap) takeGrown(n, align int) (c *chunk, off int, err error) {
 		}
 	}
 	defer h.growing.Unlock()
-	if n >= ownChunk && h.crowded(n) && h.dropFor(n) {
+	if h.alone(n) && h.crowded(n) && h.dropFor(n) {
 		_, _ = h.flush()
 		if c, off, err = h.takeAgain(n, align); c != nil || err != nil {
 			return c, off, err
@@ -74,6 +76,11 @@ func (h *Heap) takeGrown(n, align int) (c *chunk, off int, err error) {
 	return c, off, nil
 }
 
+// alone says whether a block of n bytes gets a chunk that has little room for others.
+func (h *Heap) alone(n int) bool {
+	return n >= ownChunk || h.mapped < smallBytes && n > h.nextChunk()/2
+}
+
 // takeAgain is takeMapped after mu was released: others may have freed memory, or
 // grown or closed the heap.
 func (h *Heap) takeAgain(n, align int) (c *chunk, off int, err error) {
@@ -87,7 +94,7 @@ func (h *Heap) takeAgain(n, align int) (c *chunk, off int, err error) {
 // grow maps one more chunk with room for a block of n bytes at a multiple of
 // align. Under growing and mu; it releases mu while the source maps.
 func (h *Heap) grow(n, align int) error {
-	if n > math.MaxInt-math.MaxInt/16-pageSize {
+	if n > math.MaxInt-math.MaxInt/16-pageSize { // so that sums with it are numbers
 		return growError(n, ErrOutOfMemory)
 	}
 	least := (n + chunkUnit - 1) &^ (chunkUnit - 1)
@@ -193,8 +200,9 @@ func (h *Heap) mapFor(size int) (mem []byte, err error) {
 }
 
 // nextChunk is the size of the next chunk: first the configured one, then as much again
-// or a quarter of the mapped bytes until those are 512 KiB, then a sixteenth of them, but
-// at least 512 KiB, in whole spans. For these half a unit is added: the Go heap maps at
+// or a quarter of the mapped bytes, at most 512 KiB and in whole pages, until those are
+// 2 MiB; then a sixteenth of them, at least 512 KiB, in whole spans. From 512 KiB on half a
+// unit is added: the Go heap maps at
 // multiples of that, and the first span is aligned. From buddies it is a power of two
 // and no byte more, which would cost as much again.
 func (h *Heap) nextChunk() int {
@@ -202,13 +210,14 @@ func (h *Heap) nextChunk() int {
 		return (h.cfg.Size + chunkUnit - 1) &^ (chunkUnit - 1)
 	}
 	size := min(max(h.mapped/16&^(maxGrown-1), minChunk), maxChunk)
-	if h.mapped < minChunk {
+	if h.mapped < smallBytes {
 		size = min(max(h.cfg.Size, h.mapped/4, pageSize), minChunk)
+		size = (size + pageSize - 1) &^ (pageSize - 1)
 	}
 	switch {
 	case h.cfg.Buddies:
 		size = 1 << (bits.Len(uint(size)) - 1)
-	case h.cfg.Spans && h.mapped >= minChunk:
+	case h.cfg.Spans && size >= minChunk:
 		size += spanUnit / 2
 	}
 	return size

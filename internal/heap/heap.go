@@ -67,7 +67,7 @@ type Heap struct {
 	lending             bool  // a shard had a borrower at the last reclaim
 	pageShift           uint8 // log2 of what the source's mappings are aligned to
 	rest, rests         uint8 // periods until slack counts again, and of the next rest
-	asked, clock        uint8 // times that the clock was to start and ran already, and that it started
+	asked, clock        uint8 // times that the clock was found running, for overdue; number of the one started last
 	chunks              []*chunk
 	table               *table // of them by address
 	fits                tourney
@@ -148,8 +148,8 @@ func (h *Heap) mallocSection(n int) []byte {
 	return h.mallocAny(n)
 }
 
-// mallocAny is Malloc in Go without a section: tryMalloc without the reason, and without
-// the questions that a heap with spans does not ask.
+// mallocAny is Malloc where no free slot is at hand: tryMalloc without the reason, and
+// without the questions that a heap with spans need not ask.
 //
 //go:noinline
 func (h *Heap) mallocAny(n int) []byte {

@@ -107,11 +107,8 @@ func (h *Heap) dissolve(sp *span) {
 	for ; sp != nil; sp = sp.next {
 		c, end := sp.chunk, sp.off // of what was dealt with
 		free := func(to int) {
-			if to == end {
-				return
-			}
-			if err := c.place.Free(end, to-end); err != nil {
-				panic(fmt.Sprintf("gomem: internal error: freeing %d bytes at %d: %v", to-end, end, err))
+			if to > end {
+				c.mustFree(end, to-end)
 			}
 		}
 		for i, r := range sp.recs[1:max(sp.carved, 1)] {

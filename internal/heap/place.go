@@ -261,12 +261,18 @@ func (h *Heap) takeFrom(c *chunk, n, align int) (off int) {
 
 // giveBack frees [off, off+n) of c, which the caller took as a whole. Under mu.
 func (h *Heap) giveBack(c *chunk, off, n int) {
-	if err := c.place.Free(off, n); err != nil {
-		panic(fmt.Sprintf("gomem: internal error: freeing %d bytes at %d: %v", n, off, err))
-	}
+	c.mustFree(off, n)
 	h.gaveBack(c)
 }
 
+// mustFree frees [off, off+n), all of it live. Under mu; gaveBack has to follow.
+func (c *chunk) mustFree(off, n int) {
+	if err := c.place.Free(off, n); err != nil {
+		panic(fmt.Sprintf("gomem: internal error: freeing %d bytes at %d: %v", n, off, err))
+	}
+}
+
+// gaveBack takes note that bytes of c were freed. Under mu.
 func (h *Heap) gaveBack(c *chunk) {
 	if c != h.last {
 		fits := c.place.Fits()
@@ -282,11 +288,8 @@ func (h *Heap) gaveBack(c *chunk) {
 	}
 }
 
-// freeBlock frees b in a chunk that it lies in, not in a span.
+// freeBlock frees b, which is not empty, in a chunk that it lies in, not in a span.
 func (h *Heap) freeBlock(b []byte) error {
-	if len(b) == 0 {
-		return nil
-	}
 	addr := uintptr(unsafe.Pointer(unsafe.SliceData(b)))
 	h.mu.Lock()
 	e := h.table.find(addr)

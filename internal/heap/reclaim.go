@@ -56,7 +56,7 @@ func (h *Heap) reclaim() (more bool) {
 		return false
 	}
 	h.reclaimed, _ = h.totals()
-	unpin(h.pinLocked())
+	unpin(h.pinLocked()) // which made the shard, if the P had none
 	me := h.set.Load().byID[pinIndex()%len(h.set.Load().byID)]
 	h.pause()
 	for range 2 { // a shard may hear of a span that is another's by now, and pass that on
@@ -246,9 +246,9 @@ func (h *Heap) bury(c *chunk) {
 // retryStuck has flush try again what the source would not take. Under mu.
 func (h *Heap) retryStuck() { h.dead, h.stuck = append(h.dead, h.stuck...), nil }
 
-// unlock ends a section under mu and then does what must not happen under it:
-// giving mappings back. It returns err: what the backing does not take may be what
-// another call has dropped, and is tried again.
+// unlock lets go of mu, after it has given back the mappings that are dead, for which
+// mu is free as well. It returns err and not what the backing says: what that does not
+// take may be what another call has dropped, and is tried again.
 func (h *Heap) unlock(err error) error {
 	if len(h.dead) > 0 {
 		_, _ = h.flush()

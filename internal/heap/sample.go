@@ -243,7 +243,8 @@ func (s *sampler) beside(addr uintptr) *guard.Block {
 }
 
 // sampleFree frees b, which is in no chunk, if it is in a slot. It is called
-// with mu held, and lets go of it. A slot makes one report.
+// with mu held, and lets go of it. Of the damage and the refused frees of a block it tells
+// the first; the function for misuse gets every refused free from the caller.
 func (h *Heap) sampleFree(b []byte, addr uintptr) error {
 	s := h.sampler
 	i, ok := s.at(addr)
@@ -265,7 +266,7 @@ func (h *Heap) sampleFree(b []byte, addr uintptr) error {
 		}
 	}
 	first := !slot.reported
-	slot.reported = slot.reported || err != nil || damage != nil
+	slot.reported = slot.reported || damage != nil
 	_ = h.unlock(nil)
 	if first && damage != nil {
 		h.tell(damage)

@@ -1,6 +1,6 @@
 package heap
 
-// sharing is what a heap needs besides that is shared out. Under mu.
+// sharing is what a heap that is shared out needs besides. Under mu.
 type sharing struct {
 	// Lists of spans that are placed nowhere: of each class, strips of each size, half ones,
 	// double ones.
