@@ -109,7 +109,7 @@ type BufReader struct {
 	feed    feeder       // the channel, or nil
 	raw     *rawSource   // src again, where it can wait without a buffer
 	pulling bool         // the source is running
-	merged  bool         // the front is a copy that merge made
+	merged  bool         // widen made the front, for one request
 	err     error        // arrived with bytes; delivered after them
 	total   int64        // bytes taken from the source
 	mark    int64        // total read when Release was last called

@@ -223,16 +223,18 @@ func (m *Memory) Equal(other *Memory) bool {
 // The error is w's, io.ErrShortWrite if w stopped early without one, or
 // [ErrInvalidWrite] if its count is impossible. O(Size); allocates only for writev and for a
 // packet.
-func (m *Memory) WriteTo(w io.Writer) (int64, error) {
-	if n := m.Count(); n > 1 && hasWritev(w, n) {
-		list := net.Buffers(slices.Clone(m.Buffers))
-		return list.WriteTo(w)
-	} else if n > 1 && isPacketConn(w) {
-		n, err := writeAll(w, m.ToBytes())
+func (m *Memory) WriteTo(w io.Writer) (int64, error) { return writeViews(w, m.Buffers) }
+
+// writeViews writes views to w, in order, as [Memory.WriteTo] does.
+func writeViews(w io.Writer, views [][]byte) (int64, error) {
+	if len(views) > 1 && hasWritev(w, len(views)) {
+		return writev(w, views)
+	} else if len(views) > 1 && isPacketConn(w) {
+		n, err := writeAll(w, bytes.Join(views, nil))
 		return int64(n), err
 	}
 	var total int64
-	for _, b := range m.Buffers {
+	for _, b := range views {
 		n, err := writeAll(w, b)
 		total += int64(n)
 		if err != nil {

@@ -58,7 +58,8 @@ func (r *MemoryReader) RangeN(n int, yield func([]byte)) {
 // not called with yet is freed by Recycle.
 //
 // Copies of the Memory, and the slice of buffers the reader was made from, stay
-// as they are. O(buffers); allocates when it ends inside a buffer.
+// as they are; so what is removed stays reachable through the array of that slice as
+// long as the Memory uses it. O(buffers); allocates when it ends inside a buffer.
 func (r *MemoryReader) ClipFront(yield func([]byte) bool) {
 	if r.Memory == nil || r.next > len(r.Buffers) {
 		return
@@ -74,18 +75,22 @@ func (r *MemoryReader) ClipFront(yield func([]byte) bool) {
 	for _, b := range old[:whole] {
 		dropped += len(b)
 	}
+	owner := r.recyclable()
 	switch {
 	case whole == len(old):
 		m.Buffers = nil
 	case part == 0:
 		m.Buffers = old[whole:]
+		if owner != nil {
+			owner.inside = owner.inside || whole > 0
+		}
 	default:
 		m.Buffers = append(make([][]byte, 0, 2*(len(old)-whole)), old[whole:]...)
 		m.Buffers[0] = m.Buffers[0][part:]
 	}
 	m.Size -= dropped
 	r.cur, r.off, r.next = nil, 0, 0
-	switch owner := r.recyclable(); {
+	switch {
 	case yield != nil:
 		owner.handOver(old, whole, part, yield)
 	case owner != nil:
@@ -167,7 +172,7 @@ func (r *MemoryReader) WriteTo(w io.Writer) (int64, error) {
 	case behind == 0:
 	case hasWritev(w, behind+1):
 		rest := *r
-		list := make(net.Buffers, 0, len(r.Buffers)-r.next+1)
+		list := make(net.Buffers, 0, behind+1)
 		for rest.fill() {
 			list = append(list, rest.Pop())
 		}

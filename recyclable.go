@@ -39,6 +39,7 @@ type RecyclableMemory struct {
 	owned  [][]byte // to be freed by Recycle, beside the chain or, if it lists, instead of it
 	heap   [][]byte // what CopyFrom for want of room, or NextN without recycling, took from the Go heap
 	byList bool
+	inside bool // Buffers does not begin where its array does: ClipFront cut off the front
 	manner recycling
 }
 
@@ -264,8 +265,9 @@ func (r *RecyclableMemory) Recycle() {
 		r.leaveHeap()
 	}
 	// A chain of nothing but freed buffers has no valid copies, so its array is
-	// free to be used again. Otherwise the array is left to the copies.
-	reuse := cap(r.Buffers) <= keptBuffers
+	// free to be used again. Otherwise the array is left to the copies. So is one that
+	// still has what ClipFront took out, which it would keep.
+	reuse := cap(r.Buffers) <= keptBuffers && !r.inside
 	for _, b := range r.owned {
 		reuse = r.allocator.Free(b) && reuse
 	}
@@ -278,6 +280,7 @@ func (r *RecyclableMemory) Recycle() {
 	}
 	list := r.Buffers
 	r.Memory.Reset()
+	r.inside = false
 	if reuse {
 		clear(list) // so that what is idle keeps no chunk of the Go heap
 		r.Buffers = list[:0]

@@ -44,7 +44,7 @@ import (
 // on behind that may wait for ever. Use [NewScalableMemoryAllocator].
 type ScalableMemoryAllocator heap.Heap
 
-// engine is a as what it is; nil stays nil.
+// engine is a as the heap that it is; nil stays nil.
 func (a *ScalableMemoryAllocator) engine() *heap.Heap { return (*heap.Heap)(a) }
 
 // MisuseError is a refused Free: Addr and Size name the range, and errors.Is
@@ -234,7 +234,7 @@ func (a *ScalableMemoryAllocator) Verify() error {
 //	EmptyChunks int    // of them, without a block
 //	Spans       int    // number of spans, runs of slots for small blocks
 //	Refused     uint64 // number of frees that were refused
-//	Raced       uint64 // number of frees that lost to one of the same block at the same moment; Freed has their bytes twice, as that of parts which lost so, uncounted
+//	Raced       uint64 // number of frees that lost to one of the same block at the same moment; Freed has their bytes twice, and so it has those of parts that lost, which are not counted here
 //	Sampled     uint64 // number of blocks that went to the sampled guard
 //	Unguarded   uint64 // number of times that there was no mapping for guard pages
 //	Damaged     uint64 // number of times that a guard found bytes written that nobody owned

@@ -1,7 +1,6 @@
 package gomem
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -119,6 +118,10 @@ func (p *sharedParts) free() {
 		b.drop(1)
 	}
 	clear(p.views)
+	if cap(p.views) > len(p.inlineViews) { // they were there first, or the header would keep them
+		clear(p.inlineViews[:])
+		clear(p.inlineBlocks[:])
+	}
 	p.views, p.blocks = p.views[:0], p.blocks[:0]
 	if cap(p.views) > keptViews {
 		p.reset()
@@ -175,22 +178,7 @@ func (s *SharedMemory) WriteTo(w io.Writer) (int64, error) {
 	if atomic.LoadInt32(&s.refs) <= 0 {
 		return 0, ErrReleased
 	}
-	views := s.list()
-	if len(views) > 1 && hasWritev(w, len(views)) {
-		return writev(w, views)
-	} else if len(views) > 1 && isPacketConn(w) {
-		n, err := writeAll(w, bytes.Join(views, nil))
-		return int64(n), err
-	}
-	var total int64
-	for _, v := range views {
-		n, err := writeAll(w, v)
-		total += int64(n)
-		if err != nil {
-			return total, err
-		}
-	}
-	return total, nil
+	return writeViews(w, s.list())
 }
 
 // writeList is the list that net.Buffers consumes, so that views stays whole.

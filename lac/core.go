@@ -83,9 +83,10 @@ const (
 // on it; between arenas it waits in the pool with its first chunk.
 //
 // Invariants:
-//   - cur and the rests lie in different chunks and cover all that is free; they
-//     are zero while one handle works on the core, but for the first chunk until
-//     that handle has filled its first window;
+//   - cur and the rests lie in different chunks; what else is free, as it was too
+//     small to remember, waits for the next arena. They are zero while one handle works
+//     on the core, but for the first chunk until that handle has filled its first
+//     window;
 //   - every chunk's owner is this core while the arena lives;
 //   - plain is true exactly when the arena owns nothing but its first chunk, all
 //     of it zero from the start, and one handle, never shared, works on it.
@@ -298,6 +299,7 @@ func (c *core) reset() {
 	for i := range c.rests {
 		c.leave(&c.rests[i])
 	}
+	clear(c.rests) // or an idle core would keep their chunks
 	if len(c.chunks) > 0 {
 		c.pool.store.put(c.chunks)
 		clear(c.chunks)

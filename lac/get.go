@@ -60,8 +60,8 @@ func (p *AllocatorPool) next(s *seat) (*Allocator, bool) {
 }
 
 // getSlow is Get where there is no seat for the goroutine that has mark, or its
-// seat has more to clear or nothing to lend. It is go:nocheckptr, as lend, because
-// it may have functions inlined that have to be.
+// seat has more to clear or nothing to lend. It is go:nocheckptr, as lend is, because
+// functions that have to be may be inlined into it.
 //
 //go:nocheckptr
 //go:noinline

@@ -137,3 +137,24 @@ func TestTiers(t *testing.T) {
 		t.Errorf("a chunk of 1000 bytes takes %d", chunk.(reflect.Type).Size())
 	}
 }
+
+// TestIdleCoreKeepsNoRests: the windows that an arena had left are not kept by its core.
+func TestIdleCoreKeepsNoRests(t *testing.T) {
+	p := quietPool(t)
+	ac := p.Get()
+	c := ac.core
+	for _, n := range []int{100_000, 3 << 20, 200_000, 5 << 20, 300_000} {
+		NewSlice[byte](ac, n, n)
+		New[int](ac)
+	}
+	if len(c.rests) == 0 {
+		t.Fatal("nothing is left over")
+	}
+	all := c.rests[:cap(c.rests)]
+	ac.Release()
+	for i, r := range all {
+		if r.base != nil {
+			t.Errorf("rest %d is kept", i)
+		}
+	}
+}
