@@ -29,7 +29,8 @@ func (h *Heap) freeForeign(b []byte) bool {
 	off := addr - uintptr(base)
 	i, within := sp.slot(off)
 	if within != 0 || off >= uintptr(sp.limit) || uint(len(b)-1) >= maxSlot ||
-		!sp.mark(uint32(i), sp.whole()|uint32(len(b)), stateQueue, base) {
+		!sp.mark(uint32(i), sp.whole()|uint32(len(b)), s.busy, base) ||
+		!atomic.CompareAndSwapUint32(&sp.recs[i], s.busy, stateQueue) {
 		leave(s)
 		return h.freeSlow(sp, b)
 	}
@@ -80,7 +81,7 @@ func (h *Heap) freeOther(sp *span, b []byte) bool {
 		switch size := uint(lengthOf(r)); {
 		case within >= size || n > size-within:
 		case r&stateMask == stateParts:
-			if n == uint(r&leftMask) || !atomic.CompareAndSwapUint32(rec, r, r&^stateMask|stateBusy) {
+			if n == uint(r&leftMask) || !atomic.CompareAndSwapUint32(rec, r, s.busy) {
 				break
 			}
 			p := sp.parts.Load()
@@ -242,12 +243,12 @@ func (s *shard) free(sp *span, base unsafe.Pointer, off, n uint32, local bool) f
 		if end != freedOwn {
 			return end
 		}
-		r = r&^stateMask | stateBusy
+		r = s.busy
 
 	case within > 0: // the tail: from now on the block is that much shorter
 		from := r
 		if !local {
-			if from = r&^stateMask | stateBusy; !sp.mark(i, r, from, base) {
+			if from = s.busy; !sp.mark(i, r, from, base) {
 				return freeAgain
 			}
 		}
@@ -262,7 +263,7 @@ func (s *shard) free(sp *span, base unsafe.Pointer, off, n uint32, local bool) f
 	if local {
 		sp.free(i)
 		end = freedOwn
-	} else if sp.mark(i, r, stateQueue, base) {
+	} else if (r == s.busy || sp.mark(i, r, s.busy, base)) && atomic.CompareAndSwapUint32(&sp.recs[i], s.busy, stateQueue) {
 		s.post(sp, i)
 	} else {
 		return freeAgain

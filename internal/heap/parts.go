@@ -98,7 +98,7 @@ const claimTries = 100
 
 // freeBits is freePart, with p of sp claimed if it has to be.
 func (s *shard) freeBits(sp *span, p *parts, base unsafe.Pointer, i, r, within, n uint32, local bool) freeEnd {
-	busy := r&^stateMask | stateBusy
+	busy := s.busy
 	if !sp.mark(i, r, busy, base) {
 		return freeAgain
 	}

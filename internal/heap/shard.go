@@ -28,6 +28,8 @@ type shard struct {
 	_              [64]byte
 	p, front, home unsafe.Pointer
 
+	busy uint32 // the record of a block in which this shard frees a part, or which it marks
+
 	// The current spans by class, that of the host for a guest that has none of its own.
 	// 128 so that the index needs no bounds check.
 	cur       [128]*span
@@ -129,8 +131,12 @@ func (set *shardSet) of(id int) *shard {
 // 256 KiB.
 const idleLimit = 256 << 10 >> spanShift
 
+// shardsMade numbers the shards, so that each makes a block busy in its own way: who was
+// stopped while a block was busy for it, and overridden, must not take another one for his.
+var shardsMade atomic.Uint32
+
 func newShard() *shard {
-	s := &shard{}
+	s := &shard{busy: stateBusy | shardsMade.Add(1)&^stateMask}
 	for c := range s.cur {
 		s.cur[c] = exhausted
 	}

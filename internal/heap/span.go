@@ -11,12 +11,12 @@ import (
 //
 //	free    next free slot of the span, or noSlot
 //	live    requested bytes: what a whole free must name
-//	queued  freed by a goroutine on another P; the owner has not seen it yet. Without a
-//	        bit for the owner it may be taken back: see mark
+//	queued  freed by a goroutine on another P; the owner has not seen it yet
 //	gone    a block of the chunk now, of so many bytes: the span was melted
 //	cut     live in a strip: requested bytes
 //	parts   some of its bytes are freed: span.parts has which, the record how many are not
-//	busy    as parts or before: somebody frees a part or a tail at this moment
+//	busy    as parts or before: at this moment somebody frees a part or a tail, or is about
+//	        to queue it, or to take that back: see mark. The rest is the number of his shard
 //
 // The owner reads the records of its spans plainly, and stores plainly those of
 // whole blocks that it takes or frees. Every other change, including an owner's
@@ -196,11 +196,12 @@ func (sp *span) block(off uint32, local bool) (i, within, r uint32) {
 	return i, off - i*sp.size, atomic.LoadUint32(&sp.recs[i])
 }
 
-// mark changes the record of slot i from r to queued or busy; false if another goroutine
-// was quicker. base is where the caller saw the span before it chose the slot. If that is
-// of no block any more, as the second free of one, the span may serve elsewhere
-// meanwhile: then the block is another, and nobody else changes its record until it is
-// as it was.
+// mark changes the record of slot i from r to to, which is how the shard makes it busy;
+// false if another goroutine was quicker. base is where the caller saw the span before it
+// chose the slot. If that is of no block any more, as the second free of one, the span may
+// serve elsewhere meanwhile: then the block is another, and nobody but its owner, who frees
+// it, changes its record until it is as it was. So it must not look queued before: a bit
+// that an earlier second free left over would tell the owner to take it in.
 func (sp *span) mark(i, r, to uint32, base unsafe.Pointer) bool {
 	if !atomic.CompareAndSwapUint32(&sp.recs[i], r, to) {
 		return false
@@ -213,7 +214,7 @@ func (sp *span) mark(i, r, to uint32, base unsafe.Pointer) bool {
 }
 
 // posted says whether the owner of the span will hear of slot i, which is queued.
-// If not, whoever marked it is about to tell, or to take that back.
+// If not, whoever queued it is about to tell.
 func (sp *span) posted(i uint32) bool { return atomic.LoadUint32(&sp.bits[i/32])>>(i%32)&1 != 0 }
 
 // trim changes the record of block i, which it shortens, from r to to; false if another
