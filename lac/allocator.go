@@ -29,6 +29,12 @@ type Allocator struct {
 	// progress, 0 or spent once it is done.
 	refs int32
 	lone int32 // what a release has to do: lone and so on, or 0 for all the rest
+	// given is 1 once Release gave its reference back while others were held.
+	given int32
+	// rested is 1 if the handle was released when half of the others of its slab had
+	// their turn since its own: then so many have theirs before it is lent again. Of the
+	// shard that lends it.
+	rested int32
 	// table is that of the core once IncRef was called: the goroutines bump in it.
 	table *table
 	next  *Allocator // the handle whose turn is after this one's

@@ -230,7 +230,7 @@ func (p *AllocatorPool) DebugCheck() {
 		return
 	}
 	if s := p.Stats(); s.Gets > s.Releases {
-		p.report("DebugCheck", fmt.Errorf("%w: %d of %d", ErrLeaked, s.Gets-s.Releases, s.Gets), "")
+		p.report("DebugCheck", ErrLeaked, fmt.Sprintf("%d of %d", s.Gets-s.Releases, s.Gets))
 	}
 	p.mu.Lock()
 	live := make([]*core, 0, len(p.live))

@@ -32,16 +32,21 @@ var (
 type MisuseError struct {
 	Pool string // name of the pool; empty for a nil *Allocator
 	Op   string // the exported function that noticed
-	Path string // type and field path, for ErrUnattached
+	Path string // type and field path, for ErrUnattached; how many, for ErrLeaked
 	Err  error  // one of the errors of this package
 }
 
 // Error names pool, call, field path and reason in one line. O(1).
 func (e *MisuseError) Error() string {
-	if e.Path == "" {
-		return fmt.Sprintf("lac: pool %q: %s: %v", e.Pool, e.Op, e.Err)
+	where := ""
+	switch {
+	case e.Path == "":
+	case e.Err == ErrLeaked:
+		where = ": " + e.Path
+	default:
+		where = " in " + e.Path
 	}
-	return fmt.Sprintf("lac: pool %q: %s: %v in %s", e.Pool, e.Op, e.Err, e.Path)
+	return fmt.Sprintf("lac: pool %q: %s: %v%s", e.Pool, e.Op, e.Err, where)
 }
 
 // Unwrap returns the kind of misuse. O(1).

@@ -87,14 +87,15 @@ func (p *AllocatorPool) getSlow(mark *[0]byte) *Allocator {
 	s := p.at(procPin())
 	l := s.last
 	h := l.next
-	if atomic.LoadInt32(&l.refs)|atomic.LoadInt32(&h.refs) != 0 || l.core == nil || h.core != nil {
+	if atomic.LoadInt32(&l.refs)|atomic.LoadInt32(&h.refs) != 0 || l.core == nil || h.core != nil || h.rested == 0 {
 		return p.lend(s, mark)
 	}
 	// The handle lent before this one was released and kept its core.
 	c, used := l.core, l.off
 	l.base, l.core, h.base, h.core, s.last = nil, nil, c.whole.base, c, h
-	h.off, h.end, h.lone, h.refs = c.whole.off, c.whole.end, lone, 1
+	h.off, h.end, h.lone, h.rested, h.refs = c.whole.off, c.whole.end, lone, 0, 1
 	s.count++
+	s.look()
 	unpin(s)
 	wipe(c.first.base, used)
 	return h
@@ -104,7 +105,7 @@ func (p *AllocatorPool) getSlow(mark *[0]byte) *Allocator {
 func newSlab(p *AllocatorPool, refs int32) *[slabLen]Allocator {
 	slab := new([slabLen]Allocator)
 	for i := range slab {
-		slab[i] = Allocator{pool: p, refs: refs, next: &slab[(i+1)%slabLen]}
+		slab[i] = Allocator{pool: p, refs: refs, rested: 1 - refs, next: &slab[(i+1)%slabLen]}
 	}
 	return slab
 }
@@ -114,7 +115,17 @@ var noHandles = newSlab(nil, 1)
 
 // noShard stands in for a shard that does not exist yet: it has nothing to give
 // and room for nothing.
-var noShard = shard{slab: noHandles, last: &noHandles[0], idle: shardCores}
+var noShard = shard{slab: noHandles, last: &noHandles[0], half: &noHandles[slabLen/2], idle: shardCores}
+
+// look notes whether the handle that is half the slab away was released, and goes on to
+// the next one: once for each handle that has its turn. The caller is pinned at s.
+func (s *shard) look() {
+	h := s.half
+	if h.rested == 0 && atomic.LoadInt32(&h.refs) == 0 {
+		h.rested = 1
+	}
+	s.half = h.next
+}
 
 // follow makes h the handle lent last. The one before is not lone any more,
 // because nobody would look for the core that it leaves. The caller is pinned
@@ -129,8 +140,9 @@ func (s *shard) follow(h *Allocator) {
 // turn takes h for an arena on c. The caller is pinned at s.
 func (s *shard) turn(h *Allocator, c *core) {
 	s.follow(h)
+	s.look()
 	c.home = s
-	h.lone, h.refs = 0, 1
+	h.lone, h.rested, h.refs = 0, 0, 1
 	if lazy && c.plain {
 		h.lone = lone
 	}
@@ -182,17 +194,21 @@ func (p *AllocatorPool) lend(s *shard, mark *[0]byte) *Allocator {
 }
 
 // handle returns a free handle of the slab, or nil if the shard needs a new slab: too
-// many in a row or in a round are out, so that the others would be lent again too soon,
-// or one was out when a collection ran. The slab would keep the arena of a dropped handle
-// alive otherwise. The caller is pinned at s.
+// many in a row or in a round are out, or were until a moment ago, so that the others would
+// be lent again too soon, or one was out when a collection ran. The slab would keep the
+// arena of a dropped handle alive otherwise. The caller is pinned at s.
 func (s *shard) handle(epoch uint32) *Allocator {
 	h := s.last.next
 	for row := 0; row < 8 && s.out <= mostOut; row++ {
-		if atomic.LoadInt32(&h.refs) == 0 {
+		free := atomic.LoadInt32(&h.refs) == 0
+		if free && h.rested != 0 {
+			for range row { // had their turn as well
+				s.look()
+			}
 			s.reap(h)
 			return h
 		}
-		if s.born != epoch {
+		if !free && s.born != epoch {
 			break
 		}
 		at := uintptr(unsafe.Pointer(h)) // a number: a pointer would have a write barrier
@@ -233,7 +249,7 @@ func (p *AllocatorPool) take(c *core) *Allocator {
 			for i := range s.slab {
 				s.reap(&s.slab[i])
 			}
-			s.slab, s.born = spare, p.epoch.Load()
+			s.slab, s.born, s.half = spare, p.epoch.Load(), &spare[slabLen/2]
 			s.out, s.outAt = 0, 0
 		}
 		if c.debug == nil && p.debugOn.Load() {

@@ -18,12 +18,16 @@ const (
 	maxChunkSize     = 256 << 20
 	// shardCores is how many idle arenas a processor keeps at hand.
 	shardCores = 8
-	// slabLen is how many handles a processor or a seat has in turn.
-	slabLen = 128
+	// seatLen and slabLen are how many handles a seat and a processor have in turn. That of
+	// a seat is released before the next one is lent. That of a processor may be out for as
+	// long as it likes: it is looked at when half of the others had their turn, and lent
+	// again at its own if it was released by then.
+	seatLen = 128
+	slabLen = 256
 
-	// mostOut is how many handles of a slab may be out in a round, so that the others of
-	// this round and the next, half the slab, are lent before a handle is lent again.
-	mostOut = slabLen / 4
+	// mostOut is how many handles of a slab may be passed over in a round, so that of those
+	// between that look and its turn at least 64 are lent before a handle is lent again.
+	mostOut = slabLen/8 - 2
 )
 
 // AllocatorPool lends arenas out and keeps their memory for reuse. It is safe for use
@@ -59,15 +63,16 @@ type AllocatorPool struct {
 
 	epoch atomic.Uint32 // collections seen
 
-	mu       sync.Mutex
-	idle     []*core
-	idleLow  int // fewest idle cores since the last collection
-	watched  bool
-	lastGets uint64
-	oldGets  uint64             // counts of the shards before prev
-	prev     shards             // the shards replaced last, until the second collection after
-	prevSeen bool               // the first one was
-	live     map[*core]struct{} // arenas in debug mode
+	mu                     sync.Mutex
+	idle                   []*core
+	idleLow                int // fewest idle cores since the last collection
+	watched                bool
+	lastGets, lastReleases uint64             // of the shards, at the last collection
+	fresh                  bool               // nobody used the shards since they were renewed
+	oldGets                uint64             // counts of the shards before prev
+	prev                   shards             // the shards replaced last, until the second collection after
+	prevSeen               bool               // the first one was
+	live                   map[*core]struct{} // arenas in debug mode
 }
 
 // shard is what one processor owns of a pool.
@@ -85,6 +90,7 @@ type shard struct {
 	out   uint32  // handles that were out when their turn came in this round
 	outAt uintptr // where the last of them is
 	slab  *[slabLen]Allocator
+	half  *Allocator // half the slab behind the one whose turn is next
 	cores [shardCores]*core
 	inbox atomic.Pointer[returned]
 	_     [64]byte // keeps two shards off one cache line
@@ -167,7 +173,7 @@ func (p *AllocatorPool) renewShards() {
 	}
 	list := make(shards, shardCount())
 	for i := range list {
-		list[i].slab, list[i].last = noHandles, &noHandles[0]
+		list[i].slab, list[i].last, list[i].half = noHandles, &noHandles[0], &noHandles[slabLen/2]
 	}
 	p.shards.Store(&list)
 }
@@ -242,9 +248,14 @@ func (p *AllocatorPool) retire(c *core) {
 	unpin(s)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.debugOn.Load() {
-		return
+	if !p.debugOn.Load() {
+		p.shelve(c)
 	}
+}
+
+// shelve makes an empty core idle for all, or its chunk if there are too many. The caller
+// holds p.mu.
+func (p *AllocatorPool) shelve(c *core) {
 	if len(p.idle) < p.idleCap {
 		p.idle = append(p.idle, c)
 		return
@@ -271,18 +282,47 @@ func (p *AllocatorPool) collected() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.seats.collected()
-	gets, _ := p.shardCounts()
+	gets, releases := p.shardCounts()
 	n := min(p.idleLow, len(p.idle))
 	kept := copy(p.idle, p.idle[n:])
 	clear(p.idle[kept:])
 	p.idle = p.idle[:kept]
 	p.idleLow = kept
-	if gets == p.lastGets && !p.debugOn.Load() {
+	p.takeSent()
+	list := *p.shards.Load()
+	unused := gets == p.lastGets
+	switch {
+	case p.debugOn.Load():
+		p.agePrev()
+	case len(list) > shardCount(), unused && !(p.fresh && releases == p.lastReleases):
 		p.renewShards()
-	} else if p.prevSeen {
+		p.fresh = true
+	default:
+		p.fresh = p.fresh && unused
+		p.agePrev()
+	}
+	p.lastGets, p.lastReleases = gets, releases
+}
+
+// agePrev forgets the shards that were replaced when they have been there for a whole
+// collection. The caller holds p.mu.
+func (p *AllocatorPool) agePrev() {
+	if p.prevSeen {
 		p.forgetPrev()
 	} else {
 		p.prevSeen = p.prev != nil
 	}
-	p.lastGets = gets
+}
+
+// takeSent takes what was sent home to shards and waits there: a shard takes no more than
+// it has room for, and only if it lends by the general way. The caller holds p.mu.
+func (p *AllocatorPool) takeSent() {
+	list := *p.shards.Load()
+	for i := range list {
+		for r := list[i].inbox.Swap(nil); r != nil; r = r.next {
+			if c := r.end(); c != nil {
+				p.shelve(c)
+			}
+		}
+	}
 }

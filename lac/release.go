@@ -39,7 +39,7 @@ func (ac *Allocator) releaseSlow() {
 	if ac == nil {
 		return
 	}
-	if atomic.LoadInt32(&ac.lone) == seated && atomic.CompareAndSwapInt32(&ac.refs, 1, -1) {
+	if atomic.LoadInt32(&ac.lone) == seated && atomic.LoadInt32(&ac.given) == 0 && atomic.CompareAndSwapInt32(&ac.refs, 1, -1) {
 		ac.finish(ac.core)
 		return
 	}
@@ -77,6 +77,7 @@ func (ac *Allocator) claim(c *core, s *shard) bool {
 // the goroutine may just have found the seat, and look whether it may go on there.
 func (ac *Allocator) dead() {
 	ac.base, ac.off, ac.end, ac.core, ac.table = nil, 0, 0, nil, nil
+	atomic.StoreInt32(&ac.given, 0)
 	if ac.next != nil {
 		atomic.StoreInt32(&ac.refs, 0)
 	}
@@ -84,16 +85,20 @@ func (ac *Allocator) dead() {
 
 // drop gives one reference back by the general way.
 func (ac *Allocator) drop(op string) {
-	p := ac.pool
+	p, releases, first := ac.pool, op == "Release", false
 	for {
 		n := atomic.LoadInt32(&ac.refs)
-		if n <= 0 {
+		if n > 1 && releases && !first {
+			first = atomic.CompareAndSwapInt32(&ac.given, 0, 1)
+		}
+		// The references that are left after a Release are not its own.
+		if n <= 0 || releases && !first && atomic.LoadInt32(&ac.given) != 0 {
 			p.report(op, ErrReleased, "")
 			return
 		}
 		if n > 1 {
 			if atomic.CompareAndSwapInt32(&ac.refs, n, n-1) {
-				if op == "Release" {
+				if releases {
 					p.report(op, ErrHeld, "")
 				}
 				return
@@ -182,6 +187,7 @@ func (ac *Allocator) finish(c *core) {
 // vacate leaves an empty core to the seat that lent the handle.
 func (ac *Allocator) vacate(c *core) {
 	ac.base, ac.off, ac.end, ac.table = c.first.base, c.first.used, 0, nil
+	atomic.StoreInt32(&ac.given, 0)
 	refs := int32(0)
 	if !c.plain {
 		refs = spent
@@ -222,17 +228,23 @@ func (s *shard) drain() {
 	}
 	for r := s.inbox.Swap(nil); r != nil; {
 		next := r.next
-		switch {
-		case r.handle.core != r.core || atomic.LoadInt32(&r.handle.refs) != -1:
-			// A second release at the same time was claimed here before.
-		case s.idle == len(s.cores):
+		if s.idle == len(s.cores) {
 			s.send(r)
-		default:
-			r.core.first.used = r.handle.off
-			s.cores[s.idle] = r.core
+		} else if c := r.end(); c != nil {
+			s.cores[s.idle] = c
 			s.idle++
-			r.handle.dead()
 		}
 		r = next
 	}
+}
+
+// end ends the handle and returns its core; nil if a second release at the same time was
+// claimed at home before.
+func (r *returned) end() *core {
+	if r.handle.core != r.core || atomic.LoadInt32(&r.handle.refs) != -1 {
+		return nil
+	}
+	r.core.first.used = r.handle.off
+	r.handle.dead()
+	return r.core
 }

@@ -192,7 +192,7 @@ func TestCountOfReferences(t *testing.T) {
 // released it at the same time, and maybe lent it again.
 func TestSentHome(t *testing.T) {
 	p := quietPool(t)
-	s := &shard{slab: noHandles, last: &noHandles[0]}
+	s := &shard{slab: noHandles, last: &noHandles[0], half: &noHandles[slabLen/2]}
 	lent := func() *Allocator {
 		h, c := &Allocator{pool: p, next: &noHandles[0]}, p.newCore()
 		s.turn(h, c)
@@ -226,7 +226,7 @@ func TestSentHome(t *testing.T) {
 // Arenas that come home where there is no room for them wait until there is.
 func TestArenasThatCameHomeWait(t *testing.T) {
 	p := quietPool(t)
-	s := &shard{slab: noHandles, last: &noHandles[0]}
+	s := &shard{slab: noHandles, last: &noHandles[0], half: &noHandles[slabLen/2]}
 	const more = 3
 	seen := map[*core]bool{}
 	for range shardCores + more {

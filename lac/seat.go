@@ -17,18 +17,18 @@ type seat struct {
 	seen  uint64             // arenas lent at the last collection
 	block uintptr            // stack block
 	_     [40]byte           // a cache line each, on 64-bit machines
-	slab  [slabLen]Allocator // all on one core
+	slab  [seatLen]Allocator // all on one core
 }
 
 // turn returns the handle lent last, and the next one.
 //
 //go:nosplit
 func (s *seat) turn() (last, next *Allocator) {
-	return &s.slab[s.count%slabLen], &s.slab[(s.count+1)%slabLen]
+	return &s.slab[s.count%seatLen], &s.slab[(s.count+1)%seatLen]
 }
 
 // latest returns the handle lent last, to others than the goroutine.
-func (s *seat) latest() *Allocator { return &s.slab[atomic.LoadUint64(&s.count)%slabLen] }
+func (s *seat) latest() *Allocator { return &s.slab[atomic.LoadUint64(&s.count)%seatLen] }
 
 const seatCount = 16
 

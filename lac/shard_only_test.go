@@ -201,23 +201,24 @@ func TestStaleHandleBesideOthers(t *testing.T) {
 		most = max(most, -most)
 		p := quietPool(t)
 		var live []*Allocator
-		lent := map[*Allocator]int{} // when
+		released := map[*Allocator]int{} // before which Get
 		fillSeats(p)
 		for i := range 50 * slabLen {
 			ac := p.Get()
-			if at, ok := lent[ac]; ok && i-at < slabLen/2 {
+			if at, ok := released[ac]; ok && i-at < 63 {
 				t.Fatalf("%d live: lent again after %d others", most, i-at)
 			}
-			lent[ac] = i
 			switch {
 			case inTurn && i%8 != 7 && len(live) < most, !inTurn && rng.IntN(8) > 0:
 				live = append(live, ac)
 			default:
 				ac.Release()
+				released[ac] = i + 1
 			}
 			for len(live) > most {
 				k := rng.IntN(len(live))
 				live[k].Release()
+				released[live[k]] = i + 1
 				live = slices.Delete(live, k, k+1)
 			}
 		}

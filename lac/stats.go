@@ -31,8 +31,9 @@ func (p *AllocatorPool) shardCounts() (gets, releases uint64) {
 
 // Stats returns a snapshot. Each number is recent, and exact while nobody uses the
 // pool, except that Gets or Releases may be one too low for each goroutine that was
-// stopped in the middle of a Get or Release for longer than two collections. It may
-// be called at any time from any goroutine. O(processors).
+// stopped in the middle of a Get or Release for longer than two collections, and that a
+// release on another processor, at the moment at which a shard gets new handles, may not
+// be counted. It may be called at any time from any goroutine. O(processors).
 func (p *AllocatorPool) Stats() Stats {
 	if p == nil {
 		return Stats{}

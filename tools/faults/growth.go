@@ -155,7 +155,7 @@ var heapFaults = []fault{
 	{name: "second place of a span not left", file: "place.go", from: "for i := range sp.units() {\n\t\tat := uintptr(sp.base) + uintptr(i*spanUnit)\n\t\th.spans", to: "for i := range 1 {\n\t\tat := uintptr(sp.base) + uintptr(i*spanUnit)\n\t\th.spans"},
 	{name: "the heap grows for any span", file: "place.go", from: "case bytes > maxGrown:", to: "case bytes < 0:"},
 	{name: "large blocks that are cut short fill a chunk each", file: "grow.go", from: "\t\tsize += n\n", to: ""},
-	{name: "empty chunks not dropped for a large block", file: "grow.go", from: "if n >= ownChunk && h.crowded(n) && h.dropFor(n) {", to: "if n < 0 && h.dropFor(n) {"},
+	{name: "empty chunks not dropped for a large block", file: "grow.go", from: "if h.alone(n) && h.crowded(n) && h.dropFor(n) {", to: "if n < 0 && h.dropFor(n) {"},
 	{name: "limit exceeded", file: "grow.go", from: "- h.mapped - h.guards", to: "- h.guards"},
 	{name: "what is on its way back not counted", file: "grow.go", from: " - h.leave", to: ""},
 	{name: "limit leaves no block as large as itself", file: "grow.go", from: "len(mem) >= 2*spanUnit && skip <= spare {", to: "len(mem) >= 2*spanUnit {"},
