@@ -97,7 +97,7 @@ var heapFaults = []fault{
 	{name: "part freed twice", file: "parts.go", from: "return words[w] & head & tail\n", to: "return 0\n"},
 	{name: "long part freed twice", file: "parts.go", from: "\t\tall |= words[w]\n", to: ""},
 	{name: "part does not count", file: "free.go", from: "\ts.freed += uint64(n)\n\tleave(s)\n\treturn true\n", to: "\tleave(s)\n\treturn true\n"},
-	{name: "part is no lock", file: "free.go", from: "(rec, r, r&^stateMask|stateBusy)", to: "(rec, r, r)"},
+	{name: "part is no lock", file: "free.go", from: "(rec, r, s.busy)", to: "(rec, r, r)"},
 	{name: "part does not unlock", file: "free.go", from: "\t\t\tatomic.StoreUint32(rec, r) //", to: "\t\t\t//"},
 	{name: "part runs into the next block", file: "free.go", from: "case within >= size || n > size-within:", to: "case within >= size:"},
 	{name: "what is behind a block in parts is in use", file: "parts.go", from: "gone[words-1] = ^(^uint64(0) >> (-size % 64))", to: "gone[words-1] = 0"},
