@@ -83,6 +83,7 @@ func (r *results) write(w io.Writer) error {
 	p.f("Machine: %s.\n\n", r.Machine)
 	p.f("Figures are medians of turns in which everything had its go, in one run, and ratios medians of the ratios turn by turn, so they may\ndiffer from those of the figures: compare them with each other, not with another machine's. `make compare` repeats the first section\nalone; `cd bench && go test -bench .` gives what benchstat reads.\n\n")
 	r.writeLosses(p)
+	r.writeSummary(p)
 	for _, part := range []struct {
 		measured bool
 		write    func(*printer)
