@@ -220,24 +220,23 @@ func (p *chunkPool) drop(s *poolSegment) {
 	p.segments = slices.DeleteFunc(p.segments, func(o *poolSegment) bool { return o == s })
 }
 
-// putBack frees the block of c, which take removed, and if that leaves a segment empty
-// gives all that are back to the inner source, except for the one that the pool keeps.
+// putBack frees the block of c, which take removed. If that leaves its segment empty, all
+// others that are go back to the inner source before, and the segment itself unless the
+// pool keeps one.
 func (p *chunkPool) putBack(c pooledChunk) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := c.seg
 	if s.live == 1 {
-		kept := !p.keeps
+		// One that is not taken stays for the next load, or goes with the next one; what was
+		// to be unmapped is. That of c goes last: if the source panics, all of c is there.
 		for _, o := range slices.Clone(p.segments) {
-			switch {
-			case o != s && !o.empty():
-			case !kept:
-				kept = true
-			case p.inner.Unmap(o.mem) == nil:
+			if o.empty() && p.inner.Unmap(o.mem) == nil {
 				p.drop(o)
 			}
-			// One that is not taken stays for the next load, or goes with the next one; what
-			// was to be unmapped is.
+		}
+		if !p.keeps && p.inner.Unmap(s.mem) == nil {
+			p.drop(s)
 		}
 	}
 	if err := s.place.Free(c.at, c.n); err != nil {

@@ -8,15 +8,17 @@ import (
 	"github.com/gomem-go/gomem/internal/check"
 )
 
-// panicsOnDemand is a source that panics at the next call that is armed.
+// panicsOnDemand is a source that panics at the next call that is armed, or in place of
+// unmapping one mapping.
 type panicsOnDemand struct {
 	backing.Source
 	unmap, release bool
+	at             *byte
 }
 
 func (s *panicsOnDemand) Unmap(mem []byte) error {
-	if s.unmap {
-		s.unmap = false
+	if s.unmap || &mem[0] == s.at {
+		s.unmap, s.at = false, nil
 		panic("unmap")
 	}
 	return s.Source.Unmap(mem)
@@ -76,6 +78,40 @@ func TestChunkPoolSourcePanics(t *testing.T) {
 	if n, _ := inner.Live(); n != 1 {
 		t.Errorf("%d segments are mapped, want the one that is kept", n)
 	}
+}
+
+// TestChunkPoolSourcePanicsBehind: nor is the segment of a mapping unmapped when the source
+// panics for another one, which it would not take earlier.
+func TestChunkPoolSourcePanicsBehind(t *testing.T) {
+	inner := backing.NewFaulty(backing.Heap())
+	src := &panicsOnDemand{Source: inner}
+	pool := NewChunkPool(src)
+	var segments [][]byte // in each the first of two mappings
+	for range 3 {
+		segments = append(segments, mapIn(t, pool, MaxBlockSize))
+		mapIn(t, pool, MaxBlockSize)
+	}
+	halves := segments
+	for _, s := range pool.(*chunkPool).segments {
+		halves = append(halves, s.mem[MaxBlockSize:][:MaxBlockSize:MaxBlockSize])
+	}
+	inner.FailFrom(backing.OpUnmap, 1, nil)
+	for _, i := range []int{0, 3, 2, 5, 4} { // the first and the last segment stay, empty
+		if err := pool.Unmap(halves[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	inner.FailFrom(backing.OpUnmap, 0, nil)
+	src.at = &segments[2][0]
+	if !panics(func() { _ = pool.Unmap(segments[1]) }) {
+		t.Fatal("the source's panic went nowhere")
+	}
+	for _, s := range pool.(*chunkPool).segments {
+		if &s.mem[0] == &segments[1][0] {
+			return
+		}
+	}
+	t.Error("the segment of a live mapping is gone")
 }
 
 func mapIn(t *testing.T, src backing.Source, size int) []byte {

@@ -234,9 +234,7 @@ func (b *BufReader) vacateFront() {
 		return
 	}
 	b.r, b.w = 0, 0
-	if !b.HoldViews {
-		b.dropHeld()
-	}
+	b.dropHeld() // as reusable says, no views are held
 }
 
 // giveUpFront lets go of a front without unread bytes, or whose unread bytes were

@@ -150,6 +150,28 @@ func TestReleaseForgetsViews(t *testing.T) {
 	}
 }
 
+// TestReadNtoHoldsNothing: with HoldViews a block that came before a large ReadNto, which read
+// all of it, is not held for that.
+func TestReadNtoHoldsNothing(t *testing.T) {
+	src := &script{}
+	b := NewBufReader(src)
+	defer b.Recycle()
+	b.HoldViews = true
+	for range 10 {
+		src.list = []any{20 << 10, os.ErrDeadlineExceeded}
+		if _, err := b.ReadString(60 << 10); err != os.ErrDeadlineExceeded {
+			t.Fatal(err)
+		}
+		src.list = []any{100 << 10}
+		if err := b.ReadNto(120<<10, make([]byte, 120<<10)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(b.held); n > 10 { // the fronts of which a view may have been out
+		t.Errorf("%d blocks are held", n)
+	}
+}
+
 // TestRoomForMessages: bytes that were joined in a block of their own leave a source room
 // for an eighth of a block all the same.
 func TestRoomForMessages(t *testing.T) {

@@ -82,3 +82,39 @@ func TestShardsOfProcessors(t *testing.T) {
 		t.Error("an idle pool makes new shards")
 	}
 }
+
+// TestSecondReleaseWithoutSeat is TestSecondReleaseWhileHeld for the handles of shards.
+func TestSecondReleaseWithoutSeat(t *testing.T) {
+	for name, opts := range modes {
+		p, _ := strictPool(t, opts...)
+		fillSeats(p)
+		releasedTwice(t, name, p)
+	}
+}
+
+// TestLateReleasesGo: arenas that were out while the shards were renewed, and are released
+// to those that nobody else uses, go, too.
+func TestLateReleasesGo(t *testing.T) {
+	p := quietPool(t)
+	fillSeats(p)
+	var late []*Allocator
+	for range shardCores {
+		ac := p.Get()
+		ac.IncRef() // so that it goes to the shard of whoever releases it
+		ac.DecRef()
+		late = append(late, ac)
+	}
+	p.collected()
+	p.collected() // nobody used the shards since
+	for _, ac := range late {
+		ac.Release()
+	}
+	for range 3 {
+		p.collected()
+	}
+	for i := range *p.shards.Load() {
+		if n := (*p.shards.Load())[i].idle; n > 0 {
+			t.Errorf("%d arenas are idle in a shard", n)
+		}
+	}
+}

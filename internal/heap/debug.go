@@ -91,7 +91,7 @@ func (d *debugger) forget() {
 }
 
 // drop gives back the mappings of a heap that is garbage, but for those with
-// live bytes: somebody may still use them.
+// live bytes: somebody may still use them. A borrow ends with its heap.
 func (d *debugger) drop() {
 	for w := range d.all {
 		if w.chunk == nil && (w.Left == 0 || w == d.borrowed) {

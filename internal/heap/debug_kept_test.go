@@ -83,7 +83,11 @@ func TestStackNamesCaller(t *testing.T) {
 		if len(*reports) != 1 {
 			t.Fatalf("%d reports", len(*reports))
 		}
-		for _, part := range strings.Split((*reports)[0].Error(), " at\n")[1:] {
+		parts := strings.Split((*reports)[0].Error(), " at\n")
+		if len(parts) != 4 { // of the allocation, its free, and this free
+			t.Errorf("depth %d: %q", depth, parts)
+		}
+		for _, part := range parts[1:] {
 			if lines := strings.Count(part, "\t\t"); lines == 0 || lines > depth || !strings.Contains(part, "_test.go:") {
 				t.Errorf("depth %d: a stack is %q", depth, part)
 			}

@@ -29,8 +29,7 @@ func (h *Heap) freeForeign(b []byte) bool {
 	off := addr - uintptr(base)
 	i, within := sp.slot(off)
 	if within != 0 || off >= uintptr(sp.limit) || uint(len(b)-1) >= maxSlot ||
-		!sp.mark(uint32(i), sp.whole()|uint32(len(b)), s.busy, base) ||
-		!atomic.CompareAndSwapUint32(&sp.recs[i], s.busy, stateQueue) {
+		!sp.queue(uint32(i), sp.whole()|uint32(len(b)), s.busy, base) {
 		leave(s)
 		return h.freeSlow(sp, b)
 	}
@@ -263,7 +262,7 @@ func (s *shard) free(sp *span, base unsafe.Pointer, off, n uint32, local bool) f
 	if local {
 		sp.free(i)
 		end = freedOwn
-	} else if (r == s.busy || sp.mark(i, r, s.busy, base)) && atomic.CompareAndSwapUint32(&sp.recs[i], s.busy, stateQueue) {
+	} else if sp.queue(i, r, s.busy, base) {
 		s.post(sp, i)
 	} else {
 		return freeAgain

@@ -118,11 +118,9 @@ func (s *shard) freeBits(sp *span, p *parts, base unsafe.Pointer, i, r, within, 
 		p.count(n, local)
 	}
 	if !atomic.CompareAndSwapUint32(&sp.recs[i], busy, r-n) {
+		// The owner freed the whole block at this moment.
 		p.count(left-lengthOf(r), local)
-		if local {
-			return freeAgain // somebody cut a tail that was of another block
-		}
-		return freeRefused // the owner freed the whole block at this moment
+		return freeRefused
 	}
 	s.freed += uint64(n)
 	return end

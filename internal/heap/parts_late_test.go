@@ -105,13 +105,7 @@ func TestPartMeetsTheNextBlock(t *testing.T) {
 // block there, and nobody but the owner frees a part.
 func TestPartWaitsForWhoWritesBits(t *testing.T) {
 	const n = 1024
-	for kind, test := range map[string]struct {
-		sp  *span
-		cut func(sp *span, n int) []byte
-	}{
-		"slot": {newSpan(class(n), spanBytes[class(n)]), (*span).take},
-		"cut":  {newStrip(minStrip), (*span).cut},
-	} {
+	for kind, test := range kindsOf(n) {
 		s, sp := newShard(), test.sp
 		sp.place(&chunk{mem: make([]byte, sp.bytes())}, 0)
 		p := &parts{gone: make([]uint64, len(sp.recs)*int(granules(n))), stride: granules(min(sp.size, n))}

@@ -213,6 +213,12 @@ func (sp *span) mark(i, r, to uint32, base unsafe.Pointer) bool {
 	return false
 }
 
+// queue changes the record of slot i from r, by way of busy unless it is that already, to
+// queued; false if another goroutine was quicker.
+func (sp *span) queue(i, r, busy uint32, base unsafe.Pointer) bool {
+	return (r == busy || sp.mark(i, r, busy, base)) && atomic.CompareAndSwapUint32(&sp.recs[i], busy, stateQueue)
+}
+
 // posted says whether the owner of the span will hear of slot i, which is queued.
 // If not, whoever queued it is about to tell.
 func (sp *span) posted(i uint32) bool { return atomic.LoadUint32(&sp.bits[i/32])>>(i%32)&1 != 0 }

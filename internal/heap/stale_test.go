@@ -7,18 +7,26 @@ import (
 	"unsafe"
 )
 
+// kindOf is a kind of blocks: a span, and how a block is taken in it.
+type kindOf struct {
+	sp  *span
+	cut func(sp *span, n int) []byte
+}
+
+// kindsOf returns a span of slots for n bytes, and a strip.
+func kindsOf(n int) map[string]kindOf {
+	return map[string]kindOf{
+		"slot": {newSpan(class(n), spanBytes[class(n)]), (*span).take},
+		"cut":  {newStrip(minStrip), (*span).cut},
+	}
+}
+
 // TestSecondFreeMeetsAnotherBlock: who frees a block a second time may have seen where its
 // span was, and wait until the owner has given the span back and it serves elsewhere, with
 // a block of the same length at the same place. That block is not his.
 func TestSecondFreeMeetsAnotherBlock(t *testing.T) {
 	const n = 1024
-	for kind, test := range map[string]struct {
-		sp  *span
-		cut func(sp *span, n int) []byte
-	}{
-		"slot": {newSpan(class(n), spanBytes[class(n)]), (*span).take},
-		"cut":  {newStrip(minStrip), (*span).cut},
-	} {
+	for kind, test := range kindsOf(n) {
 		old, mem := make([]byte, test.sp.bytes()), make([]byte, test.sp.bytes())
 		for part, from := range map[string][2]uint32{"whole": {0, n}, "tail": {10, n}, "head": {0, 10}, "middle": {10, 20}} {
 			s, owner, sp := newShard(), newShard(), test.sp

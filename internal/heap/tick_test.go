@@ -6,6 +6,8 @@ import (
 	"testing/synctest"
 	"time"
 	"weak"
+
+	"github.com/gomem-go/gomem/backing"
 )
 
 // pass has d pass in the bubble of the test, and the clock do what it does then.
@@ -120,6 +122,8 @@ func TestRests(t *testing.T) {
 // all go but one, and for that alone nobody is paused.
 func TestQuietChunksOfSpansGo(t *testing.T) {
 	h := newHeap(32 << 10)
+	// What is in front of the first span of each chunk is no slack.
+	h.cfg.Source = placedSource{backing.Heap(), spanUnit / 2}
 	h.ticking.Store(true) // by hand
 	var blocks [][]byte
 	for h.Stats().Spans < 8 {
