@@ -30,7 +30,7 @@ var fillFaults = []fault{
 	{name: "joined block leaves no room", file: "bufreader_flat.go", from: "(b.r > 0 || !b.regular())", to: "b.r > 0"},
 	{name: "view of an idle reader's block kept", file: "bufreader_fill.go", from: "\tb.forgetViews() // of a front that nobody had views of, too\n", to: ""},
 	{name: "long lists kept", file: "bufreader.go", from: "\tb.forgetViews()\n\tb.shrink()\n", to: "\tb.forgetViews()\n"},
-	{name: "read-out frame kept in the wait", file: "bufreader_fill.go", from: "\tb.r, b.w = 0, 0\n\tif !b.HoldViews {\n\t\tb.dropHeld()\n\t}\n", to: "\tb.r, b.w = 0, 0\n"},
+	{name: "read-out frame kept in the wait", file: "bufreader_fill.go", from: "\tb.r, b.w = 0, 0\n\tb.dropHeld() // as reusable says, no views are held\n", to: "\tb.r, b.w = 0, 0\n"},
 	{name: "end behind what has no room lost", file: "bufreader_line.go", from: "\t\t\tb.err = err // the end", to: "\t\t\t_ = err // the end"},
 	{name: "end behind a line that has no room lost", file: "mime.go", from: "\t\t\t\tb.err = io.EOF // for", to: "\t\t\t\t_ = io.EOF // for"},
 	{name: "false Length stays", file: "memory_reader.go", from: "\tr.Length = n\n\treturn io.ErrUnexpectedEOF", to: "\treturn io.ErrUnexpectedEOF"},
