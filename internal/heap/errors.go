@@ -3,6 +3,7 @@ package heap
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"unsafe"
 
 	"github.com/gomem-go/gomem/backing"
@@ -34,6 +35,49 @@ func (e *MisuseError) Error() string {
 
 // Unwrap makes errors.Is find the reason.
 func (e *MisuseError) Unwrap() error { return e.Err }
+
+// growthError is by how many bytes the heap was to grow, and why it did not. The text of
+// this and of fullError is made when somebody asks: who evicts from a cache whenever he is
+// refused a block does not.
+type growthError struct {
+	bytes int
+	why   error
+}
+
+func (e *growthError) Error() string {
+	return fmt.Sprintf("gomem: growing by %d bytes: %v", e.bytes, e.why)
+}
+
+func (e *growthError) Unwrap() error { return e.why }
+
+// fullError is ErrLimit, or ErrOutOfMemory where there is no limit, with the bytes that
+// count towards it.
+type fullError struct {
+	why                             error
+	mapped, guards, leaving, coming int
+	limit                           int
+}
+
+func (e *fullError) Error() string {
+	var s strings.Builder
+	fmt.Fprintf(&s, "%v: %d bytes mapped", e.why, e.mapped)
+	for _, more := range []struct {
+		bytes int
+		are   string
+	}{{e.guards, "between guard pages"}, {e.leaving, "being unmapped"}, {e.coming, "being mapped"}} {
+		if more.bytes > 0 {
+			fmt.Fprintf(&s, ", %d %s", more.bytes, more.are)
+		}
+	}
+	if e.why == ErrLimit {
+		fmt.Fprintf(&s, ", limit %d", e.limit)
+	} else {
+		s.WriteString(", more cannot be counted")
+	}
+	return s.String()
+}
+
+func (e *fullError) Unwrap() error { return e.why }
 
 // misuse counts a refused free of b and names it.
 func (h *Heap) misuse(why error, b []byte) error {

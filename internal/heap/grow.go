@@ -6,7 +6,6 @@ import (
 	"math"
 	"math/bits"
 	"slices"
-	"strings"
 
 	"github.com/gomem-go/gomem/backing"
 )
@@ -44,14 +43,8 @@ func (h *Heap) takeGrown(n, align int) (c *chunk, off int, err error) {
 		if err = h.grow(n, align); err == nil {
 			break
 		}
-		// Whatever the shards hold may be what is missing.
-		for more := h.reclaim(); ; more = h.meltMore() {
-			if c, off, again := h.takeAgain(n, align); c != nil || again != nil {
-				return c, off, again
-			}
-			if !more {
-				break
-			}
+		if c, off, again := h.regain(n, align); c != nil || again != nil {
+			return c, off, again
 		}
 		h.dropEmpty(len(h.chunks), false)
 		went := h.awaitFlushes()
@@ -64,6 +57,7 @@ func (h *Heap) takeGrown(n, align int) (c *chunk, off int, err error) {
 				return nil, 0, err
 			}
 			ended = true
+			h.hope()
 			continue
 		}
 		if c, off, again := h.takeAgain(n, align); c != nil || again != nil {
@@ -124,9 +118,9 @@ func (h *Heap) grow(n, align int) error {
 		switch {
 		case size >= least:
 		case h.cfg.MaxBytes <= 0:
-			return growError(least, fmt.Errorf("%w: %s, more cannot be counted", ErrOutOfMemory, h.counted()))
+			return growError(least, h.full(ErrOutOfMemory))
 		default:
-			return growError(least, fmt.Errorf("%w: %s, limit %d", ErrLimit, h.counted(), h.limit()))
+			return growError(least, h.full(ErrLimit))
 		}
 	}
 	mem, err := h.mapFor(size)
@@ -147,9 +141,7 @@ func (h *Heap) grow(n, align int) error {
 }
 
 // growError says by how much the heap was to grow.
-func growError(bytes int, err error) error {
-	return fmt.Errorf("gomem: growing by %d bytes: %w", bytes, err)
-}
+func growError(bytes int, why error) error { return &growthError{bytes, why} }
 
 // notePeak updates peak after a change of mapped or guards. Under mu.
 func (h *Heap) notePeak() { h.peak = max(h.peak, h.mapped+h.guards) }
@@ -165,19 +157,9 @@ func (h *Heap) limit() int {
 	return math.MaxInt
 }
 
-// counted names what counts towards the limit. Under mu.
-func (h *Heap) counted() string {
-	var s strings.Builder
-	fmt.Fprintf(&s, "%d bytes mapped", h.mapped)
-	for _, more := range []struct {
-		bytes int
-		are   string
-	}{{h.guards, "between guard pages"}, {h.leave, "being unmapped"}, {h.coming, "being mapped"}} {
-		if more.bytes > 0 {
-			fmt.Fprintf(&s, ", %d %s", more.bytes, more.are)
-		}
-	}
-	return s.String()
+// full is why the heap may not grow, with what counts towards the limit. Under mu.
+func (h *Heap) full(why error) error {
+	return &fullError{why, h.mapped, h.guards, h.leave, h.coming, h.limit()}
 }
 
 // mapFor makes the source map size bytes. It releases mu meanwhile, since the

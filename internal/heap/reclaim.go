@@ -138,14 +138,20 @@ func (s *shard) takeOver(from *shard) {
 // releaseIdle returns empty spans of the current P's shard to the chunks.
 func (h *Heap) releaseIdle() {
 	h.mu.Lock()
+	h.dropIdle()
+	_ = h.unlock(nil)
+}
+
+// dropIdle is releaseIdle for who holds mu.
+func (h *Heap) dropIdle() {
 	if h.set.Load() != nil {
 		s := h.pinLocked()
+		s.drain()
 		idle := s.takeIdle()
 		unpin(s)
 		h.dropSpans(idle)
 		h.arm()
 	}
-	_ = h.unlock(nil)
 }
 
 // Trim gives back to the backing every chunk that holds no block.

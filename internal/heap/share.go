@@ -8,6 +8,7 @@ type sharing struct {
 	spanned [kinds]int            // bytes of the spans of each class
 	wait    [classes]uint32       // blocks to place one by one before the next span of a class
 	parted  [classes - small]bool // classes that are to be cut from strips, as each shard learns under mu
+	vain    vain                  // reclaims that did not bring what was missing
 	dry     int                   // blocks to place before the next try to find a place for a strip
 }
 
