@@ -55,7 +55,8 @@
 //   - a free that extends into live neighbours, with the placements SingleTree
 //     and TwoTree: they know which bytes are free, but not where a block ends
 //   - blocks that are never freed
-//   - slices that are still used after Recycle or Close
+//   - slices that are still used after Recycle or Close, and views of a reader that are
+//     used after its next call
 //
 // Debug mode, set by [WithDebug] or for all allocators by the build tag
 // gomem_debug, notices the first as long as the memory is in quarantine, the

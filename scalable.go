@@ -124,6 +124,9 @@ const maxAlign = 4096
 // a whole block. Freeing a part of a block of 4 to 64 KiB, the first after a run
 // of such blocks that were freed whole, may make the allocator's other users wait
 // for some ten microseconds.
+//
+// Free(b[:n]) frees n bytes, and Free(b[:0]) none: a block that was resliced is
+// Free(b[:cap(b)]).
 func (a *ScalableMemoryAllocator) Free(b []byte) bool { return a.engine().Free(b) }
 
 // FreeRest frees all of *b after its first keep bytes and shortens *b, and its capacity,

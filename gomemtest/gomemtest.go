@@ -7,7 +7,14 @@
 //	} // fails if a block was not freed, freed twice, or written out of bounds
 //
 // Each failure about a block comes with the stack of its allocation; one about memory
-// that is no block's, or not any more, names the range.
+// that is no block's, or not any more, names the range. A frame's place is that of the
+// read that fetched its block, whoever holds it. Of a view that is used after the next call
+// of its reader nothing is noticed; a source that returns one byte at a time, as
+// iotest.OneByteReader does, makes that visible.
+//
+// Code that uses the default allocator is tested by what is live before and after:
+// gomem.NewBufReader(nil).Allocator.Stats().Live. For package lac see its DebugCheck, for
+// package tlsf the Blocks of its Stats.
 package gomemtest
 
 import (

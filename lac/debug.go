@@ -118,7 +118,8 @@ func (r *recorder) owns(p uintptr) bool {
 // at the release, and not checked, since they need no Attach. Built with the tag
 // gomem_portable, debug mode cannot tell a constant or a package variable from an object
 // on the Go heap: it finds no unattached strings, functions and values in interfaces, and
-// reports the address of a package variable that is not attached.
+// reports the address of a package variable that is not attached, and a pointer to any
+// part of an object but the one that was attached.
 //
 // If only a part of a large object was attached, a pointer more than 8 KiB past that
 // part is reported as unattached, for example if one element of a long slice was

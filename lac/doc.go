@@ -34,8 +34,8 @@
 // [WithScanned] instead keeps types with pointers in typed slabs, which the
 // collector scans like any slice, and needs no Attach.
 //
-// Rule 3: handles wait before they are lent again. Each processor lends 128 of
-// them in turn, and so does each seat, which a few goroutines have in the pool.
+// Rule 3: handles wait before they are lent again. Each processor lends 256 of
+// them in turn, and each seat, which a few goroutines have in the pool, 128.
 // While a handle waits it knows that it is released, so a second Release, a late
 // DecRef or an allocation after the release is reported, and cannot touch another
 // user's arena. By default a stale use may go unnoticed if it comes 64 arenas or more

@@ -69,9 +69,8 @@ type AllocatorPool struct {
 	watched                bool
 	lastGets, lastReleases uint64             // of the shards, at the last collection
 	fresh                  bool               // nobody used the shards since they were renewed
-	oldGets                uint64             // counts of the shards before prev
-	prev                   shards             // the shards replaced last, until the second collection after
-	prevSeen               bool               // the first one was
+	oldGets                uint64             // counts of the shards before older
+	prev, older            []shards           // shards replaced since the last collection, and since the one before
 	live                   map[*core]struct{} // arenas in debug mode
 }
 
@@ -161,15 +160,12 @@ func NewAllocatorPool(name string, logger Logger, lacCap, chunkSize, defaultChun
 
 // renewShards replaces all shards by empty ones. Idle cores of the old ones are
 // left to the collector, and so is a core released to an old shard later. The
-// old ones are counted for one more turn, since a goroutine may still be pinned
-// to one. The caller holds p.mu.
+// old ones are counted until the second collection from now, since a goroutine may
+// still be pinned to one. The caller holds p.mu.
 func (p *AllocatorPool) renewShards() {
-	p.forgetPrev()
 	if old := p.shards.Load(); old != nil {
-		p.prev = *old
-		for i := range p.prev {
-			p.prev[i].disown()
-		}
+		p.prev = append(p.prev, *old)
+		old.disown()
 	}
 	list := make(shards, shardCount())
 	for i := range list {
@@ -178,16 +174,10 @@ func (p *AllocatorPool) renewShards() {
 	p.shards.Store(&list)
 }
 
-// forgetPrev adds up the shards replaced last and lets go of them, and so of the arenas
-// that were dropped there. The caller holds p.mu.
-func (p *AllocatorPool) forgetPrev() {
-	for i := range p.prev {
-		p.prev[i].disown() // a Get at the same moment may have lent it after the first time
+func (list shards) disown() {
+	for i := range list {
+		list[i].disown()
 	}
-	gets, releases := p.prev.counts()
-	p.oldGets += gets
-	p.oldReleases.Add(releases)
-	p.prev, p.prevSeen = nil, false
 }
 
 // growShards makes new shards after GOMAXPROCS grew, and the first ones of a zero pool.
@@ -291,27 +281,28 @@ func (p *AllocatorPool) collected() {
 	p.takeSent()
 	list := *p.shards.Load()
 	unused := gets == p.lastGets
+	p.agePrev()
 	switch {
 	case p.debugOn.Load():
-		p.agePrev()
 	case len(list) > shardCount(), unused && !(p.fresh && releases == p.lastReleases):
 		p.renewShards()
 		p.fresh = true
 	default:
 		p.fresh = p.fresh && unused
-		p.agePrev()
 	}
 	p.lastGets, p.lastReleases = gets, releases
 }
 
-// agePrev forgets the shards that were replaced when they have been there for a whole
-// collection. The caller holds p.mu.
+// agePrev adds up the shards that were replaced before the last collection and lets go of
+// them, and so of the arenas that were dropped there. The caller holds p.mu.
 func (p *AllocatorPool) agePrev() {
-	if p.prevSeen {
-		p.forgetPrev()
-	} else {
-		p.prevSeen = p.prev != nil
+	for _, list := range p.older {
+		list.disown() // a Get at the moment when it was replaced may have lent it again
+		gets, releases := list.counts()
+		p.oldGets += gets
+		p.oldReleases.Add(releases)
 	}
+	p.prev, p.older = nil, p.prev
 }
 
 // takeSent takes what was sent home to shards and waits there: a shard takes no more than

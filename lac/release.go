@@ -5,7 +5,9 @@ import (
 )
 
 // DecRef gives one reference back; the last one releases the arena, as Release
-// does. One DecRef too many reports [ErrReleased] and changes nothing. O(1).
+// does. One DecRef too many reports [ErrReleased] and changes nothing. Who cannot know
+// whether others still hold the arena calls DecRef; Release is for who knows that nobody
+// does. O(1); the last one takes what Release does.
 func (ac *Allocator) DecRef() { leave(ac, (*Allocator).decRefSlow) }
 
 func (ac *Allocator) decRefSlow() {
@@ -19,7 +21,8 @@ func (ac *Allocator) decRefSlow() {
 // Releasing twice reports [ErrReleased] and changes nothing; releasing while
 // references taken by IncRef are outstanding reports [ErrHeld], and the last
 // DecRef gives the memory back. O(1) for an arena of one chunk, else O(chunks +
-// attached); never allocates in steady state.
+// attached); a scanned one also zeroes the slab of each of its types, of up to 32 KiB.
+// Never allocates in steady state.
 func (ac *Allocator) Release() { leave(ac, (*Allocator).releaseSlow) }
 
 // leave ends a lone handle: the next Get of its home looks at it first, so it

@@ -20,13 +20,18 @@ func procPin() int { return 0 }
 func (p *AllocatorPool) pin() *shard { return p.at(0) }
 
 func (p *AllocatorPool) at(int) *shard {
-	list := p.shards.Load()
-	if list == nil {
-		return &noShard
+	for {
+		list := p.shards.Load()
+		if list == nil {
+			return &noShard
+		}
+		s := &(*list)[0]
+		s.lock.Lock()
+		if p.shards.Load() == list {
+			return s
+		}
+		s.lock.Unlock() // replaced meanwhile: its counts may have been added up already
 	}
-	s := &(*list)[0]
-	s.lock.Lock()
-	return s
 }
 
 func unpin(s *shard) {

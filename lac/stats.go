@@ -25,8 +25,13 @@ func (p *AllocatorPool) shardCounts() (gets, releases uint64) {
 	if list := p.shards.Load(); list != nil { // nil in a zero pool that lent nothing
 		gets, releases = list.counts()
 	}
-	g, r := p.prev.counts()
-	return gets + g + p.oldGets, releases + r + p.oldReleases.Load()
+	for _, old := range [][]shards{p.prev, p.older} {
+		for _, list := range old {
+			g, r := list.counts()
+			gets, releases = gets+g, releases+r
+		}
+	}
+	return gets + p.oldGets, releases + p.oldReleases.Load()
 }
 
 // Stats returns a snapshot. Each number is recent, and exact while nobody uses the

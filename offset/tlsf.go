@@ -109,10 +109,12 @@ const (
 //
 // Panics with ErrInvalidSize if size is negative or 2^31 granules or more, or
 // granule is none of 8, 16, 32, 64. It starts with tables of less than 1 KiB for up to
-// 16 granules, 8 KiB for up to 2^16, and 16 KiB for more; they grow with use.
+// 16 granules, 8 KiB for up to 2^16, and 16 KiB for more; they grow with use. What an offset
+// counts is the caller's choice: NewTLSF(1<<40/512, 8) places pages of 4 KiB in a file of 1
+// TiB, in units of 512 bytes.
 func NewTLSF(size, granule int) *TLSF {
 	if granule < 8 || granule > 64 || granule&(granule-1) != 0 || size < 0 || size/granule > maxGranules {
-		panic(fmt.Errorf("offset: NewTLSF(%d, %d): %w", size, granule, ErrInvalidSize))
+		panic(fmt.Errorf("offset: NewTLSF(%d, %d): %w: up to %d granules of 8, 16, 32 or 64 can be had", size, granule, ErrInvalidSize, maxGranules))
 	}
 	t := &TLSF{
 		shift: uint(bits.TrailingZeros(uint(granule))),

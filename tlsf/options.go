@@ -67,7 +67,7 @@ func WithBacking(src backing.Source) Option { return func(c *config) { c.src = s
 
 // WithBlocks makes New grow the tables for n blocks, live and free together: as
 // long as there are no more than that, no operation allocates. It takes 16
-// bytes per block and 4.2 per granule.
+// bytes per block and 4.2 per granule. With the tag gomem_debug the checks allocate.
 func WithBlocks(n int) Option { return func(c *config) { c.blocks = n } }
 
 // WithLock makes the pool safe for use by several goroutines: each method then

@@ -205,7 +205,8 @@ func (p *Pool) AllocAligned(n, align int) ([]byte, error) {
 
 // Free gives back a block: b as Alloc returned it, or shortened by reslicing,
 // as long as its first byte and its capacity are those of the block. A nil
-// slice, or an empty one without capacity, is accepted and does nothing.
+// slice, or an empty one without capacity, is accepted and does nothing. In any case the
+// whole block is freed, where package gomem frees the bytes of the slice.
 //
 // Anything else is refused with a [*RangeError] and no change of state:
 // ErrDoubleFree if it lies in free memory, ErrNotOwned if it is not exactly a
