@@ -87,7 +87,6 @@ func (h *Heap) freeOther(sp *span, b []byte) bool {
 			from := p.bit(uint32(i), uint32(within))
 			if done = anySet(p.gone, from, from+uint32(n)) == 0; done {
 				setAll(p.gone, from, from+uint32(n))
-				p.holes += uint32(n)
 				r -= uint32(n)
 			}
 			atomic.StoreUint32(rec, r) // nobody but the owner overrides a busy record

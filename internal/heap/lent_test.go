@@ -158,25 +158,45 @@ func TestSparesGoWithChunks(t *testing.T) {
 	}
 }
 
-// TestMostlyDead: a strip is, if it has a quarter of its blocks or an eighth of its
-// bytes.
+// TestMostlyDead: a strip is dead if it holds a quarter of its blocks, or an eighth of its
+// bytes: of blocks that are whole, shortened or in parts.
 func TestMostlyDead(t *testing.T) {
+	const size, blocks = 16 << 10, maxSpan / (16 << 10)
+	part := new(parts)
+	part.gone, part.stride = make([]uint64, maxSpan/64), 1
 	for _, c := range []struct {
-		used, holes uint32
-		want        bool
+		used, left int // blocks, and bytes of each
+		more       int // of the first
+		want       bool
 	}{
-		{4, 0, true}, {5, 0, false},
-		{16, maxSpan / 8 * 7, true}, {16, maxSpan/8*7 - 1, false},
-		{8, maxSpan / 8 * 3, true}, {8, maxSpan/8*3 - 1, false},
+		{4, size, 0, true}, {5, size, 0, false},
+		{16, maxSpan / 8 / 16, 0, true}, {16, maxSpan / 8 / 16, 1, false},
+		{8, maxSpan / 8 / 8, 0, true}, {8, maxSpan / 8 / 8, 1, false},
 	} {
-		sp := newStrip(maxSpan)
-		sp.carved, sp.most, sp.left = maxSpan/chunkUnit, 16, c.used
-		p := new(parts)
-		p.count(c.holes/2, true)
-		p.count(c.holes-c.holes/2, false)
-		sp.parts.Store(p)
-		if got := sp.mostlyDead(); got != c.want {
-			t.Errorf("%d of 16 blocks, %d bytes gone: %v", c.used, c.holes, got)
+		for _, state := range []uint32{stateCut, stateParts} {
+			sp := newStrip(maxSpan)
+			for range blocks {
+				sp.cut(size)
+			}
+			sp.most = blocks
+			for i := range blocks {
+				at := uint32(i * size / chunkUnit)
+				left := uint32(c.left)
+				if i == 0 {
+					left += uint32(c.more)
+				}
+				switch {
+				case i >= c.used:
+					sp.uncut(at)
+				case state == stateParts:
+					sp.recs[at] = part.open(at, size)&^leftMask | left
+				default:
+					sp.recs[at] = stateCut | left
+				}
+			}
+			if got := sp.mostlyDead(); got != c.want {
+				t.Errorf("%d of %d blocks, %d bytes of each and %d: %v", c.used, blocks, c.left, c.more, got)
+			}
 		}
 	}
 }

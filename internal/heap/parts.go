@@ -35,8 +35,6 @@ import (
 type parts struct {
 	gone   []uint64 // stride words for each slot or granule
 	stride uint32
-	holes  uint32 // bytes that are gone of blocks that are in parts, as the owner counts,
-	remote uint32 // and what others counted, to be added
 	writer uint32 // 1 while somebody who claimed them may write bits
 }
 
@@ -74,11 +72,11 @@ func (s *shard) freePart(sp *span, base unsafe.Pointer, i, r, within, n uint32, 
 	case p == nil:
 		return freeParts
 	case local && r&stateMask == stateParts:
-		return s.freeBits(sp, p, base, i, r, within, n, local)
+		return s.freeBits(sp, p, base, i, r, within, n)
 	case !p.claim():
 		return freeAgain
 	}
-	end := s.freeBits(sp, p, base, i, r, within, n, local)
+	end := s.freeBits(sp, p, base, i, r, within, n)
 	atomic.StoreUint32(&p.writer, 0)
 	return end
 }
@@ -97,56 +95,42 @@ func (p *parts) claim() bool {
 const claimTries = 100
 
 // freeBits is freePart, with p of sp claimed if it has to be.
-func (s *shard) freeBits(sp *span, p *parts, base unsafe.Pointer, i, r, within, n uint32, local bool) freeEnd {
+func (s *shard) freeBits(sp *span, p *parts, base unsafe.Pointer, i, r, within, n uint32) freeEnd {
 	busy := s.busy
 	if !sp.mark(i, r, busy, base) {
 		return freeAgain
 	}
 	if r&stateMask != stateParts {
 		s.noteParts(r &^ stateMask)
-		r = p.open(i, r&^stateMask, local)
+		r = p.open(i, r&^stateMask)
 	}
-	end, left := freedPart, r&leftMask-n
+	end := freedPart
 	switch from := p.bit(i, within); {
 	case anySet(p.gone, from, from+n) != 0:
 		end, n = freeRefused, 0
-	case left == 0:
-		p.count(n-lengthOf(r), local)
+	case r&leftMask == n:
 		return freedOwn
 	default:
 		setAll(p.gone, from, from+n)
-		p.count(n, local)
 	}
 	if !atomic.CompareAndSwapUint32(&sp.recs[i], busy, r-n) {
-		// The owner freed the whole block at this moment.
-		p.count(left-lengthOf(r), local)
-		return freeRefused
+		return freeRefused // the owner freed the whole block at this moment
 	}
 	s.freed += uint64(n)
 	return end
 }
 
 // open prepares block i, of size bytes, for frees of parts, and returns its record.
-func (p *parts) open(i, size uint32, local bool) uint32 {
+func (p *parts) open(i, size uint32) uint32 {
 	words := granules(size)
 	gone := p.gone[i*p.stride:][:words]
 	clear(gone)
 	gone[words-1] = ^(^uint64(0) >> (-size % 64))
-	p.count(-size%64, local)
 	return stateParts | (words-1)<<wordsShift | size
 }
 
 // bit is the number of the bit of a byte of block i.
 func (p *parts) bit(i, within uint32) uint32 { return i*p.stride*64 + within }
-
-// count adds n to the bytes that are gone.
-func (p *parts) count(n uint32, local bool) {
-	if local {
-		p.holes += n
-	} else {
-		atomic.AddUint32(&p.remote, n)
-	}
-}
 
 // anySet returns 0 if none of the bits [from, to) is set.
 func anySet(words []uint64, from, to uint32) uint64 {

@@ -153,9 +153,6 @@ func (sp *span) place(c *chunk, off int) {
 	sp.base = unsafe.Pointer(&c.mem[off])
 	sp.head, sp.left, sp.spare, sp.carved = noSlot, 0, 0, 0
 	sp.stock, sp.last, sp.most = 0, 0, 0
-	if p := sp.parts.Load(); p != nil {
-		p.holes, p.remote = 0, 0
-	}
 	sp.where = isFull
 }
 

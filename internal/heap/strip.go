@@ -1,6 +1,7 @@
 package heap
 
 import (
+	"math/bits"
 	"sync/atomic"
 	"unsafe"
 )
@@ -35,8 +36,8 @@ import (
 //
 // A shard cuts from one strip at a time. Strips without room are in its list of
 // spans, and become empty, without a lock, as their reads are freed in turn.
-// Before the heap grows, those melt that hold little compared with the most they
-// ever held.
+// Before the heap grows, those melt that hold few of the blocks that they ever held, or
+// little of each.
 
 const (
 	minStrip   = maxSlot  // bytes; the others are twice and four times as large
@@ -47,7 +48,7 @@ const (
 	lostLoss   = 8        // weight of an end that was lost, over one that was not
 	maxLost    = 256      // where cutting ends
 	deadPart   = 4        // a strip melts if it holds one in so many of the blocks that it held,
-	deadBytes  = 8        // or, where blocks are freed in parts, of the bytes
+	deadBytes  = 8        // or of its bytes
 	meltBatch  = 32       // strips that melt in one go: in as many there is room for a block, and others wait
 )
 
@@ -315,16 +316,25 @@ func (h *Heap) freezeDead(s *shard, dead *span, left *int) *span {
 	return dead
 }
 
-// mostlyDead says whether the strip holds little of the most it ever held: few
-// of the blocks, or few of the bytes.
+// mostlyDead says whether the strip holds little: few of the most blocks that it ever held,
+// or few bytes. By the owner, or with the heap paused; others may free what is in it.
 func (sp *span) mostlyDead() bool {
 	if sp.used()*deadPart <= sp.most {
 		return true
 	}
-	p := sp.parts.Load()
-	if p == nil {
-		return false
+	live := uint32(0)
+	for w, set := range sp.begins {
+		for ; set != 0; set &= set - 1 {
+			switch r := atomic.LoadUint32(&sp.recs[w*64+bits.TrailingZeros64(set)]); r & stateMask {
+			case stateCut:
+				live += r &^ stateMask
+			case stateParts:
+				live += r & leftMask
+			}
+			if live > sp.end*chunkUnit/deadBytes {
+				return false
+			}
+		}
 	}
-	live := sp.carved*chunkUnit/sp.most*sp.used() - p.holes - atomic.LoadUint32(&p.remote) // about
-	return int32(live) <= int32(sp.end*chunkUnit/deadBytes)
+	return true
 }
