@@ -74,9 +74,11 @@ type LeakError = guard.LeakError
 //
 // Reports go to the function given to WithMisuse; without one, the first 20 of a
 // process go to standard error. Blocks are aligned to 16 bytes on every placement.
-// Red zones and quarantine take memory, and are given up before a request fails
-// for lack of it. An operation takes about a microsecond, most of it to record the
-// stack, and all operations share a lock.
+// Red zones and quarantine take memory; the quarantine, what is kept of freed parts and
+// the red zones of the new block are given up before a request fails for lack of it. An
+// operation takes about a microsecond, most of it to record the stack, and a free of a
+// part as long as it takes to look at all parts of the block that were freed before. All
+// operations share a lock.
 //
 // The build tag gomem_debug turns this on for every allocator, except for
 // guard pages and the error of Close.

@@ -149,6 +149,18 @@ func (b *Block) change(from, to int, st state, freed Stack) {
 // Release marks the freed bytes [from, to) of Mem, of one Free, as given back.
 func (b *Block) Release(from, to int) { b.change(from, to, gone, b.segs[b.find(from)].freed) }
 
+// ReleaseDead marks all freed bytes as given back, and yields where they are in Mem.
+func (b *Block) ReleaseDead(yield func(from, to int) bool) {
+	for i := range b.segs {
+		if s := &b.segs[i]; s.state == dead {
+			s.state = gone
+			if !yield(s.from, s.to) {
+				return
+			}
+		}
+	}
+}
+
 // Rest yields the runs of Mem that have not been given back.
 func (b *Block) Rest(yield func(from, to int) bool) {
 	for i := 0; i < len(b.segs); i++ {

@@ -168,8 +168,9 @@ func (d *debugger) live() map[*chunk]bool {
 }
 
 // watchBlock takes n bytes with room for red zones around them. When memory is
-// short it gives up the quarantine, then the red zones: debug mode fails no
-// request that would be served without it. Under mu.
+// short it gives up the quarantine, then what it keeps of the freed parts of live blocks,
+// and then the red zones of the new block: only those of others may be what is missing.
+// Under mu.
 func (h *Heap) watchBlock(n, align int, where guard.Stack) (*watched, error) {
 	d := h.debug
 	h.endBorrow()
@@ -190,6 +191,9 @@ func (h *Heap) watchBlock(n, align int, where guard.Stack) (*watched, error) {
 		h.evict(math.MaxInt, 0)
 		c, off, err = h.take(total, align)
 	}
+	if err != nil && h.giveUpDead() {
+		c, off, err = h.take(total, align)
+	}
 	if err != nil {
 		front, total = 0, n
 		if c, off, err = h.take(total, align); err != nil {
@@ -199,6 +203,22 @@ func (h *Heap) watchBlock(n, align int, where guard.Stack) (*watched, error) {
 	w := &watched{Block: guard.Watch(c.mem[off:off+total], front, n, where), chunk: c, off: off}
 	d.enter(w)
 	return w, nil
+}
+
+// giveUpDead gives back the freed parts of live blocks that are out of quarantine, with
+// the red zones between them, and says whether there were any. Under mu.
+func (h *Heap) giveUpDead() (gave bool) {
+	for w := range h.debug.all {
+		if w.chunk == nil || w.queued > 0 {
+			continue
+		}
+		h.debug.report(w.CheckAll())
+		for from, to := range w.ReleaseDead {
+			h.giveBack(w.chunk, w.off+from, to-from)
+			gave = true
+		}
+	}
+	return gave
 }
 
 // watchPages gives the block a mapping between guard pages, which it ends with
