@@ -17,21 +17,20 @@ const (
 	plainTick = 2 * time.Second
 )
 
-// progress shows how far a run is. Showing it allocates nothing. It may be used
-// from any goroutine.
+// progress shows how far a run is. Showing it allocates nothing but room for longer
+// lines. It may be used from any goroutine.
 type progress struct {
-	mu       sync.Mutex
-	w        io.Writer
-	terminal bool
-	line     []byte
-	width    int // of the line on the terminal
-	shown    time.Time
-	frames   int64 // delivered, when last shown
-	bytes    int64
+	mu     sync.Mutex
+	w      io.Writer
+	line   *cli.Line
+	text   []byte // of the line
+	shown  time.Time
+	frames int64 // delivered, when last shown
+	bytes  int64
 }
 
 func newProgress(w io.Writer) *progress {
-	return &progress{w: w, terminal: cli.IsTerminal(w), line: make([]byte, 0, 256)}
+	return &progress{w: w, line: cli.NewLine(w)}
 }
 
 // reset begins a new run, whose counters start at zero.
@@ -48,11 +47,11 @@ func (p *progress) show(engine, phase string, elapsed, total time.Duration, c *c
 	defer p.mu.Unlock()
 	now := time.Now()
 	since := now.Sub(p.shown)
-	if !p.terminal && since < plainTick || since <= 0 {
+	if !p.line.Terminal() && since < plainTick || since <= 0 {
 		return
 	}
 	frames, bytes := c.framesOut.Load(), c.bytesOut.Load()
-	b := append(p.line[:0], engine...)
+	b := append(p.text[:0], engine...)
 	b = append(b, ": "...)
 	b = append(b, phase...)
 	b = append(b, ' ')
@@ -75,40 +74,22 @@ func (p *progress) show(engine, phase string, elapsed, total time.Duration, c *c
 		b = appendCount(b, n)
 		b = append(b, " dropped"...)
 	}
-	p.shown, p.frames, p.bytes = now, frames, bytes
-	p.put(b)
-}
-
-// put writes a line over the last one on a terminal, below it elsewhere.
-func (p *progress) put(b []byte) {
-	if !p.terminal {
-		p.line = append(b, '\n')
-		p.w.Write(p.line)
-		return
-	}
-	width := len(b)
-	for len(b) < p.width {
-		b = append(b, ' ')
-	}
-	p.width = width
-	p.line = append(b, '\r')
-	p.w.Write(p.line)
+	p.text, p.shown, p.frames, p.bytes = b, now, frames, bytes
+	p.line.Show(b)
 }
 
 // clear removes the line from the terminal.
 func (p *progress) clear() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.terminal && p.width > 0 {
-		p.put(p.line[:0])
-	}
+	p.line.Clear()
 }
 
 // say writes a line that stays.
 func (p *progress) say(format string, args ...any) {
-	p.clear()
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.line.Clear()
 	fmt.Fprintf(p.w, format+"\n", args...)
 }
 

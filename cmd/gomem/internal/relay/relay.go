@@ -75,24 +75,22 @@ func newEngine(name string) func() engine {
 // memory came back, 1 if not, 2 for wrong flags. Canceling ctx ends it early, with 1 if
 // nothing was measured until then.
 func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	cfg, err := parse(args, stderr)
+	cfg, err := parse(args, stdout)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		return 0
 	case err != nil:
-		fmt.Fprintf(stderr, "gomem relay: %v\n", err)
+		cli.Complain(stderr, "relay", err)
 		return 2
 	}
 	if err := run(ctx, cfg, stdout, stderr); err != nil {
-		for line := range strings.Lines(err.Error()) {
-			fmt.Fprintf(stderr, "gomem relay: %s\n", strings.TrimSuffix(line, "\n"))
-		}
+		cli.Complain(stderr, "relay", err)
 		return 1
 	}
 	return 0
 }
 
-func parse(args []string, stderr io.Writer) (*config, error) {
+func parse(args []string, stdout io.Writer) (*config, error) {
 	var cfg config
 	flags := flag.NewFlagSet("relay", flag.ContinueOnError)
 	flags.IntVar(&cfg.streams, "streams", 2, "`number` of publishers")
@@ -102,7 +100,7 @@ func parse(args []string, stderr io.Writer) (*config, error) {
 	flags.StringVar(&cfg.engine, "engine", "both", "gomem, std or both; with -listen the default is gomem")
 	flags.StringVar(&cfg.listen, "listen", "", "`address` to serve other programs on, such as 127.0.0.1:1985")
 	flags.BoolVar(&cfg.realtime, "realtime", false, "pace the publishers by the timestamps of the file")
-	if err := cli.Parse(flags, args, usage, stderr); err != nil {
+	if err := cli.Parse(flags, args, usage, stdout); err != nil {
 		return nil, err
 	}
 	set := make(map[string]bool)
@@ -162,7 +160,7 @@ func run(ctx context.Context, cfg *config, stdout, stderr io.Writer) error {
 		speed = "the speed of the recording"
 	}
 	fmt.Fprintf(stdout, "%s (%d tags, %d bytes) at %s: %d streams, %d subscribers each, %v per engine\n",
-		in.name, len(in.cuts), len(in.tags), speed, cfg.streams, cfg.subscribers, cfg.duration)
+		cli.Printable(in.name), len(in.cuts), len(in.tags), speed, cfg.streams, cfg.subscribers, cfg.duration)
 	all, failed := measureAll(ctx, cfg, in, show)
 	interrupt := context.Cause(ctx)
 	switch {

@@ -168,6 +168,20 @@ func TestRunBadInput(t *testing.T) {
 	}
 }
 
+// A name is shown as a terminal may show it.
+func TestRunPrintsNoEscapes(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "\x1b[31m.flv")
+	if err := os.WriteFile(path, testsrc, 0o600); err != nil {
+		t.Skip(err)
+	}
+	for _, input := range []string{path, path + ".none"} {
+		_, out, errs := runCommand(t, "-input", input, "-duration", "100ms", "-engine", "std")
+		if text := out + errs; strings.Contains(text, "\x1b") || !strings.Contains(text, `\x1b[31m`) {
+			t.Errorf("%q: printed %q", input, text)
+		}
+	}
+}
+
 func TestRunBadFlags(t *testing.T) {
 	for _, args := range [][]string{
 		{"-streams", "0"},
@@ -193,8 +207,8 @@ func TestRunBadFlags(t *testing.T) {
 	if status, _, errs := runCommand(t, "-listen", "256.0.0.1:http"); status != 1 || strings.Count(errs, "\n") != 1 {
 		t.Errorf("bad address: status %d, %q", status, errs)
 	}
-	if status, _, errs := runCommand(t, "-h"); status != 0 || !strings.Contains(errs, "usage: gomem relay") {
-		t.Errorf("-h: status %d, %q", status, errs)
+	if status, out, errs := runCommand(t, "-h"); status != 0 || errs != "" || !strings.Contains(out, "usage: gomem relay") {
+		t.Errorf("-h: status %d, %q, %q", status, out, errs)
 	}
 }
 
@@ -235,13 +249,15 @@ func TestProgress(t *testing.T) {
 	if out.Len() != 0 {
 		t.Errorf("a line too early: %q", &out)
 	}
-	p.terminal = true
+	due := func() { p.shown = p.shown.Add(-plainTick) }
+	due()
 	p.show("gomem", "measuring", time.Second, 2*time.Second, &c)
-	if s := out.String(); !strings.HasPrefix(s, "gomem: measuring 1.0 of 2.0 s  ") || !strings.HasSuffix(s, "\r") {
+	if s := out.String(); !strings.HasPrefix(s, "gomem: measuring 1.0 of 2.0 s  ") || strings.Count(s, "\n") != 1 {
 		t.Errorf("line %q", s)
 	}
-	p.w = discard{}
+	p = newProgress(discard{})
 	if n := testing.AllocsPerRun(100, func() {
+		due()
 		p.show("gomem", "measuring", time.Second, 2*time.Second, &c)
 	}); n != 0 {
 		t.Errorf("%v allocations per line", n)

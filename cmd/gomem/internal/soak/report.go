@@ -46,26 +46,20 @@ func (l *load) watch(done chan struct{}, progress io.Writer) {
 	every := max(l.duration/perReport, 50*time.Millisecond)
 	tick := time.NewTicker(min(every, time.Second))
 	defer tick.Stop()
-	terminal, width := cli.IsTerminal(progress), 0 // of the line so far
+	line := cli.NewLine(progress)
+	defer line.Clear()
 	for next := time.Duration(0); ; {
 		s := l.sample()
-		if s.at >= next {
+		reported := s.at >= next
+		if reported {
 			l.samples = append(l.samples, s)
 			next += every
-			if !terminal {
-				fmt.Fprintln(progress, l.line(s))
-			}
 		}
-		if terminal {
-			line := l.line(s)
-			fmt.Fprintf(progress, "\r%-*s", width, line)
-			width = max(width, len(line))
+		if reported || line.Terminal() {
+			line.Show(l.line(s))
 		}
 		select {
 		case <-done:
-			if terminal {
-				fmt.Fprintf(progress, "\r%*s\r", width, "")
-			}
 			return
 		case <-tick.C:
 		}
@@ -86,8 +80,8 @@ func (l *load) sample() sample {
 	}
 }
 
-func (l *load) line(s sample) string {
-	return fmt.Sprintf("%4.0fs %-7s %4d goroutines, %d operations, %d wrong frees, live %s, mapped %s, resident %s",
+func (l *load) line(s sample) []byte {
+	return fmt.Appendf(nil, "%4.0fs %-7s %4d goroutines, %d operations, %d wrong frees, live %s, mapped %s, resident %s",
 		s.at.Seconds(), s.phase, s.goroutines, s.ops, l.injected.Load(),
 		mib(int64(s.stats.Live)), mib(int64(s.stats.Backing)), mib(s.resident))
 }

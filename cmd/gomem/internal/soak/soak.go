@@ -55,12 +55,12 @@ const (
 // broken, 2 if the arguments are wrong. A load that is cancelled ends with what
 // it has found until then.
 func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	s, err := parse(args, stderr)
+	s, err := parse(args, stdout)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		return 0
 	case err != nil:
-		fmt.Fprintf(stderr, "gomem soak: %v\n", err)
+		cli.Complain(stderr, "soak", err)
 		return 2
 	}
 	fmt.Fprintf(stdout, "seed %d, %v, up to %d goroutines, %s over %s\n", s.seed, s.duration, s.goroutines, s.placement, s.backing)
@@ -68,7 +68,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	err = l.run(ctx, stderr)
 	l.report(stdout)
 	if err != nil {
-		fmt.Fprintf(stderr, "gomem soak: %v\n", err)
+		cli.Complain(stderr, "soak", err)
 		return 1
 	}
 	return 0
@@ -76,7 +76,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 
 // parse reads the flags. The error is flag.ErrHelp if help was asked for, and
 // given.
-func parse(args []string, stderr io.Writer) (settings, error) {
+func parse(args []string, stdout io.Writer) (settings, error) {
 	flags := flag.NewFlagSet("soak", flag.ContinueOnError)
 	var s settings
 	flags.DurationVar(&s.duration, "duration", time.Minute, "how long to run")
@@ -88,7 +88,7 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	flags.BoolVar(&s.debug, "debug", false, "put the allocator into debug mode")
 	flags.BoolVar(&s.sample, "sample", false, "put some blocks between guard pages")
 	flags.Lookup("seed").DefValue = "0" // not worth printing
-	if err := cli.Parse(flags, args, intro, stderr); err != nil {
+	if err := cli.Parse(flags, args, intro, stdout); err != nil {
 		return s, err
 	}
 	var err error
