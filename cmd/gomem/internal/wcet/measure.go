@@ -59,8 +59,8 @@ func quantile(samples []time.Duration, q float64) time.Duration {
 	return samples[min(max(rank, 0), len(samples)-1)]
 }
 
-// quiet turns the collector off and binds the goroutine to its thread; restore
-// undoes both.
+// quiet turns the collector off, but for calls of runtime.GC, and binds the goroutine to
+// its thread; restore undoes both.
 func quiet() (restore func()) {
 	runtime.GC()
 	percent := debug.SetGCPercent(-1)
@@ -74,7 +74,8 @@ func quiet() (restore func()) {
 }
 
 // measure times every situation at every size, with a warm cache and, if there
-// is anything to evict it with, a cold one. The first row is the clock alone.
+// is anything to evict it with, a cold one. The first row is the clock alone. Beside an
+// error are the rows that came before it.
 func measure(ctx context.Context, s settings, progress func(done, all int)) ([]row, error) {
 	defer quiet()()
 	evict := make([]byte, s.evict)
@@ -87,15 +88,16 @@ func measure(ctx context.Context, s settings, progress func(done, all int)) ([]r
 	samples := make([]time.Duration, s.samples)
 	for _, cold := range states {
 		if err := sample(ctx, samples, cold, evict, func() {}, func() {}); err != nil {
-			return nil, err
+			return rows, err
 		}
 		rows = append(rows, row{"clock alone", 0, cold, summarize(samples)})
 		for _, sit := range situations {
 			for _, size := range sizes {
 				if err := s.run(ctx, samples, sit, size, cold, evict); err != nil {
-					return nil, fmt.Errorf("%s, %d bytes: %w", sit.name, size, err)
+					return rows, fmt.Errorf("%s, %d bytes: %w", sit.name, size, err)
 				}
 				rows = append(rows, row{sit.name, size, cold, summarize(samples)})
+				runtime.GC() // a pool's tables are a quarter of it
 				progress(len(rows), all)
 			}
 		}

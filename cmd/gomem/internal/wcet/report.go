@@ -16,6 +16,18 @@ func temperature(cold bool) string {
 	return "warm"
 }
 
+// report prints all that was measured.
+func report(w io.Writer, s settings, rows []row) error {
+	printHead(w, s)
+	if err := printTable(w, rows); err != nil {
+		return err
+	}
+	if s.histogram {
+		printHistograms(w, rows)
+	}
+	return nil
+}
+
 // printHead says what was measured and how.
 func printHead(w io.Writer, s settings) {
 	fmt.Fprintf(w, "%d samples per row, pool of %d MiB, GC off, thread locked, %s/%s, %d CPUs, %s\n",

@@ -23,52 +23,45 @@ the steps cost.
 
 // limits of the flags, in MiB where they are sizes.
 const (
-	maxSamples = 10_000_000 // 80 MB, of one row at a time
+	maxSamples = 10_000_000 // 80 MB, beside the pool and a quarter of it for tables
 	maxEvict   = 1 << 10
 	maxPool    = 1 << 10
 )
 
 // Run runs the command and returns its exit status: 0, 1 if it failed or was
-// cancelled, 2 if the arguments are wrong.
+// cancelled, with the rows until then, 2 if the arguments are wrong.
 func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	s, err := parse(args, stderr)
+	s, err := parse(args, stdout)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		return 0
 	case err != nil:
-		fmt.Fprintf(stderr, "gomem wcet: %v\n", err)
+		cli.Complain(stderr, "wcet", err)
 		return 2
 	}
-	line, end := "%d of %d rows\n", ""
-	if cli.IsTerminal(stderr) {
-		line, end = "\r%d of %d rows", "\r                    \r"
-	}
-	rows, err := measure(ctx, s, func(done, all int) { fmt.Fprintf(stderr, line, done, all) })
-	fmt.Fprint(stderr, end)
-	if err == nil {
-		printHead(stdout, s)
-		err = printTable(stdout, rows)
+	line := cli.NewLine(stderr)
+	rows, err := measure(ctx, s, func(done, all int) { line.Show(fmt.Appendf(nil, "%d of %d rows", done, all)) })
+	line.Clear()
+	if len(rows) > 0 {
+		err = errors.Join(err, report(stdout, s, rows))
 	}
 	if err != nil {
-		fmt.Fprintf(stderr, "gomem wcet: %v\n", err)
+		cli.Complain(stderr, "wcet", err)
 		return 1
-	}
-	if s.histogram {
-		printHistograms(stdout, rows)
 	}
 	return 0
 }
 
 // parse reads the flags. The error is flag.ErrHelp if help was asked for, and
 // given.
-func parse(args []string, stderr io.Writer) (settings, error) {
+func parse(args []string, stdout io.Writer) (settings, error) {
 	flags := flag.NewFlagSet("wcet", flag.ContinueOnError)
 	samples := flags.Int("samples", 10_000, "operations timed per row")
 	pool := flags.Int("pool", 64, "size of the pool in `MiB`")
 	evict := flags.Int("evict", 8, "`MiB` written before each sample of the cold rows; 0 leaves those rows out")
 	locked := flags.Bool("lock", false, "lock the pool in memory")
 	histogram := flags.Bool("histogram", true, "draw histograms")
-	if err := cli.Parse(flags, args, intro, stderr); err != nil {
+	if err := cli.Parse(flags, args, intro, stdout); err != nil {
 		return settings{}, err
 	}
 	for _, limit := range []struct {

@@ -99,8 +99,8 @@ func TestRunRefusesBadArguments(t *testing.T) {
 		}
 	}
 	var out, errs bytes.Buffer
-	if status := Run(t.Context(), []string{"-h"}, &out, &errs); status != 0 || !strings.Contains(errs.String(), "usage:") {
-		t.Errorf("-h: status %d, %q", status, errs.String())
+	if status := Run(t.Context(), []string{"-h"}, &out, &errs); status != 0 || !strings.Contains(out.String(), "usage:") || errs.Len() > 0 {
+		t.Errorf("-h: status %d, %q, %q", status, &out, &errs)
 	}
 }
 
@@ -110,6 +110,25 @@ func TestRunStops(t *testing.T) {
 	var out, errs bytes.Buffer
 	if status := Run(ctx, nil, &out, &errs); status != 1 || !strings.Contains(errs.String(), context.Canceled.Error()) {
 		t.Errorf("status %d, %q", status, errs.String())
+	}
+}
+
+// calls is a writer that calls a function with each write.
+type calls func()
+
+func (c calls) Write(p []byte) (int, error) { c(); return len(p), nil }
+
+// What was measured until an interrupt is printed.
+func TestRunStopsWithTheRowsUntilThen(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var out bytes.Buffer
+	if status := Run(ctx, []string{"-samples=9", "-pool=1"}, &out, calls(cancel)); status != 1 {
+		t.Errorf("status %d", status)
+	}
+	for text, want := range map[string]int{"clock alone": 2, situations[0].name: 2, situations[1].name: 0, "9 samples per row": 1} {
+		if got := strings.Count(out.String(), text); got != want {
+			t.Errorf("%q is printed %d times, want %d:\n%s", text, got, want, &out)
+		}
 	}
 }
 
@@ -157,6 +176,23 @@ func TestSummary(t *testing.T) {
 	}
 	if want := [...]int{2, 1, 2, 0, 2}; [5]int(s.counts[:5]) != want {
 		t.Errorf("counts %v, want %v", s.counts[:5], want)
+	}
+}
+
+// TestTablesOfOneRow: the tables of the pools that were closed are gone.
+func TestTablesOfOneRow(t *testing.T) {
+	inUse := func() int {
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int(m.HeapAlloc)
+	}
+	s := settings{samples: 1, poolBytes: 16 << 20}
+	before, most := inUse(), 0
+	if _, err := measure(t.Context(), s, func(int, int) { most = max(most, inUse()) }); err != nil {
+		t.Fatal(err)
+	}
+	if most > before+s.poolBytes {
+		t.Errorf("%d bytes more are in use, the tables of a pool are a quarter of %d", most-before, s.poolBytes)
 	}
 }
 
