@@ -7,6 +7,7 @@ import (
 	"hash/crc32"
 	"io"
 	"net"
+	"sync"
 	"time"
 )
 
@@ -47,8 +48,11 @@ func dialPublisher(ctx context.Context, addr, name string, in *input) (*testPubl
 	return &testPublisher{conn: conn, in: in}, nil
 }
 
-// run sends, at full speed or paced by the timestamps, until ctx is done.
-func (p *testPublisher) run(ctx context.Context, paced bool) error {
+// run sends, at full speed or paced by the timestamps, until ctx is done. It calls settled
+// when it has sent the first tags, so many, which are warmStep apart, or ends before.
+func (p *testPublisher) run(ctx context.Context, paced bool, first int, settled func()) error {
+	settled = sync.OnceFunc(settled)
+	defer settled()
 	defer p.conn.Close()
 	if _, err := p.conn.Write(p.in.preamble); err != nil {
 		return err
@@ -62,6 +66,12 @@ func (p *testPublisher) run(ctx context.Context, paced bool) error {
 	for begin := time.Now(); ; begin = begin.Add(p.in.length) {
 		from := 0
 		for _, c := range cuts {
+			if first > 0 {
+				first--
+				begin = time.Now().Add(warmStep - c.due)
+			} else {
+				settled()
+			}
 			if paced {
 				timer.Reset(time.Until(begin.Add(c.due)))
 				select {

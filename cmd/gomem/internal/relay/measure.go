@@ -13,6 +13,14 @@ import (
 // allocator grow to the load.
 func warmUp(total time.Duration) time.Duration { return min(total/4, 500*time.Millisecond) }
 
+// At the speed of a recording few frames pass in that time, and the handle of a frame
+// serves again after 1,024 others. So warmFrames pass before it, so close that they still
+// arrive one by one.
+const (
+	warmFrames = 2048
+	warmStep   = time.Millisecond // between two of a publisher
+)
+
 // measure runs one engine for a while between its own publishers and subscribers on
 // loopback. The error is non-nil if a subscriber did not get exactly what was
 // published or memory is left over; the figures are there unless the run could
@@ -51,11 +59,14 @@ func measure(ctx context.Context, cfg *config, length time.Duration, in *input, 
 	}
 	publishing, stop := context.WithCancel(ctx)
 	defer stop()
-	l.start(publishing)
+	settling, settled := context.WithCancel(publishing)
+	defer settled()
+	l.start(publishing, settled)
 
 	watch := newSampler(srv)
 	defer watch.rss.close()
 	show.reset()
+	phase(settling, e.name(), "warming up", 0, watch, show)
 	warm := warmUp(length)
 	phase(publishing, e.name(), "warming up", warm, watch, show)
 	if ctx.Err() == nil {
@@ -100,9 +111,10 @@ type clients struct {
 	pubs []*testPublisher
 	subs []*testSubscriber // cfg.subscribers for each publisher
 
-	wg  sync.WaitGroup
-	mu  sync.Mutex
-	err []error
+	wg       sync.WaitGroup
+	settling sync.WaitGroup // publishers that have not sent their first tags
+	mu       sync.Mutex
+	err      []error
 }
 
 // dial connects everybody, unless ctx is done before. Subscribers come first: they
@@ -144,14 +156,20 @@ func (l *clients) hangUp() {
 }
 
 // start lets everybody run; publishers stop when ctx is done, and subscribers
-// when their stream ends.
-func (l *clients) start(ctx context.Context) {
+// when their stream ends. It calls settled when all have sent their first tags.
+func (l *clients) start(ctx context.Context, settled func()) {
+	first := 0
+	if l.cfg.realtime {
+		first = (warmFrames + len(l.pubs) - 1) / len(l.pubs)
+	}
 	for i, s := range l.subs {
 		l.wg.Go(func() { l.note("subscriber", i, s.run(l.in.preamble)) })
 	}
 	for i, p := range l.pubs {
-		l.wg.Go(func() { l.note("publisher", i, p.run(ctx, l.cfg.realtime)) })
+		l.settling.Add(1)
+		l.wg.Go(func() { l.note("publisher", i, p.run(ctx, l.cfg.realtime, first, l.settling.Done)) })
 	}
+	l.wg.Go(func() { l.settling.Wait(); settled() })
 }
 
 func (l *clients) note(who string, i int, err error) {

@@ -99,7 +99,7 @@ func parse(args []string, stdout io.Writer) (*config, error) {
 	flags.StringVar(&cfg.input, "input", "", "FLV `file` to publish (default a built-in recording)")
 	flags.StringVar(&cfg.engine, "engine", "both", "gomem, std or both; with -listen the default is gomem")
 	flags.StringVar(&cfg.listen, "listen", "", "`address` to serve other programs on, such as 127.0.0.1:1985")
-	flags.BoolVar(&cfg.realtime, "realtime", false, "pace the publishers by the timestamps of the file")
+	flags.BoolVar(&cfg.realtime, "realtime", false, "pace the publishers by the timestamps of the file, once 2,048 frames have passed")
 	if err := cli.Parse(flags, args, usage, stdout); err != nil {
 		return nil, err
 	}

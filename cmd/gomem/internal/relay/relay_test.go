@@ -44,7 +44,7 @@ func TestRunBothEngines(t *testing.T) {
 
 func TestRunRealtime(t *testing.T) {
 	for _, e := range []string{"gomem", "std"} {
-		status, out, errs := runCommand(t, "-duration", "600ms", "-engine", e, "-realtime", "-streams", "1", "-subscribers", "2")
+		status, out, errs := runCommand(t, "-duration", "600ms", "-engine", e, "-realtime", "-streams", "8", "-subscribers", "2")
 		if status != 0 {
 			t.Errorf("%s: status %d\n%s%s", e, status, out, errs)
 		}

@@ -17,6 +17,7 @@ const (
 	queueBytes     = 4 << 20
 	queueBytesWait = 512 << 10
 	stallTimeout   = 10 * time.Second // without a byte taken
+	looks          = 8                // in that time
 )
 
 // subscriber sends a stream to one connection. The publisher's goroutine offers
@@ -28,7 +29,7 @@ const (
 // When the ring is full the publisher waits, or in a relay for strangers drops
 // batches until one starts with a key frame, so that what arrives can be decoded.
 type subscriber struct {
-	conn  *net.TCPConn
+	conn  net.Conn
 	wait  bool // a full ring holds the publisher up
 	limit int  // of bytes in the ring
 	stall time.Duration
@@ -55,7 +56,7 @@ type subscriber struct {
 	left  net.Buffers // the rest of list; writev consumes it
 }
 
-func newSubscriber(conn *net.TCPConn, wait bool, stall time.Duration) *subscriber {
+func newSubscriber(conn net.Conn, wait bool, stall time.Duration) *subscriber {
 	s := &subscriber{conn: conn, wait: wait, limit: queueBytes, stall: stall}
 	if wait {
 		s.limit = queueBytesWait
@@ -234,17 +235,22 @@ func (s *subscriber) write(count *counters) error {
 // not limited where it holds its publisher up.
 func (s *subscriber) flush() error {
 	s.left = s.list
-	for {
+	for last := time.Now(); ; { // when it took something at the latest
 		if !s.wait {
-			if err := s.conn.SetWriteDeadline(time.Now().Add(s.stall)); err != nil {
+			// Where in this time it took something, the write does not tell.
+			if err := s.conn.SetWriteDeadline(time.Now().Add(s.stall / looks)); err != nil {
 				return err
 			}
 		}
 		n, err := s.left.WriteTo(s.conn)
-		if n > 0 && os.IsTimeout(err) {
-			continue
+		if !os.IsTimeout(err) {
+			return err
 		}
-		return err
+		if n > 0 {
+			last = time.Now()
+		} else if time.Since(last) >= s.stall {
+			return err
+		}
 	}
 }
 
