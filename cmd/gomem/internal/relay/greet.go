@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"strings"
@@ -45,7 +46,7 @@ type greeting struct {
 //
 //	"FLV…"                     publishes
 //	"PUBLISH name\n" "FLV…"    publishes under that name
-//	"GET /name HTTP/1.1…"      pulls by HTTP
+//	"GET /name HTTP/1.1…"      pulls by HTTP; HEAD asks what that would give
 //	nothing for 300 ms         pulls
 //
 // What follows the greeting is left unread, and it is FLV for a publisher. Quiet is
@@ -73,14 +74,6 @@ func greet(conn *net.TCPConn, src source, quiet time.Duration) (greeting, error)
 	switch {
 	case string(start[:3]) == "FLV":
 		return greeting{publishes, ""}, nil
-	case string(start) == "GET ":
-		line, err := readHead(src, "\r\n\r\n")
-		if err != nil {
-			return greeting{}, err
-		}
-		path, _, _ := strings.Cut(strings.TrimPrefix(line, "GET "), " ")
-		name, err := streamName(path)
-		return greeting{pullsHTTP, name}, err
 	case string(start) == "PUBL":
 		line, err := readHead(src, "\n")
 		if err != nil {
@@ -92,8 +85,39 @@ func greet(conn *net.TCPConn, src source, quiet time.Duration) (greeting, error)
 		}
 		name, err = streamName(name)
 		return greeting{publishes, name}, err
+	case !bytes.ContainsFunc(start, func(r rune) bool { return r != ' ' && (r < 'A' || r > 'Z') }):
+		return greetHTTP(conn, src)
 	}
 	return greeting{}, &flv.Error{Err: flv.ErrSignature, Detail: fmt.Sprintf("signature % x, want 46 4c 56", start[:3])}
+}
+
+// What a client that came by HTTP is told before it is sent away.
+const (
+	badRequest = "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+	notAllowed = "HTTP/1.1 405 Method Not Allowed\r\nAllow: GET, HEAD\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+)
+
+// greetHTTP is greet for one that begins with a method. It answers what is no request for
+// a stream.
+func greetHTTP(conn *net.TCPConn, src source) (greeting, error) {
+	line, err := readHead(src, "\r\n\r\n")
+	method, rest, _ := strings.Cut(line, " ")
+	path, _, _ := strings.Cut(rest, " ")
+	name, nameErr := streamName(path)
+	answer := badRequest
+	switch {
+	case err != nil:
+	case method != "GET" && method != "HEAD":
+		answer, err = notAllowed, fmt.Errorf("%w: %.40q", errRequest, line)
+	case nameErr != nil:
+		err = nameErr
+	case method == "HEAD":
+		answer, err = httpHead, errGone
+	default:
+		return greeting{pullsHTTP, name}, nil
+	}
+	_, _ = io.WriteString(conn, answer) // it is sent away in any case
+	return greeting{}, err
 }
 
 // readHead takes everything up to and including end and returns its first line.

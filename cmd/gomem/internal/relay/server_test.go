@@ -229,6 +229,28 @@ func TestStreamName(t *testing.T) {
 	}
 }
 
+// What comes by HTTP and is no request for a stream gets an answer.
+func TestHTTPAnswers(t *testing.T) {
+	eachEngine(t, func(t *testing.T, open func() engine) {
+		r := startRelay(t, open)
+		for _, c := range []struct{ request, want string }{
+			{"HEAD /x HTTP/1.1\r\nHost: y\r\n\r\n", httpHead},
+			{"HEADS /x HTTP/1.1\r\n\r\n", notAllowed},
+			{"POST /x HTTP/1.1\r\n\r\n", notAllowed},
+			{"GET /%zz HTTP/1.1\r\n\r\n", badRequest},
+			{"GET /x HTTP/1.1\r\n", badRequest},
+		} {
+			conn := r.dial()
+			r.send(conn, []byte(c.request))
+			conn.CloseWrite()
+			wantAll(t, c.request, conn, []byte(c.want))
+		}
+		if n := r.count.faults.Load(); n != 4 {
+			t.Errorf("%d faults counted, want 4", n)
+		}
+	})
+}
+
 // A subscriber that joins late gets the header, the configuration, and then the
 // stream from the next key frame on.
 func TestLateJoiner(t *testing.T) {
