@@ -11,16 +11,6 @@ import (
 	"time"
 )
 
-// IsTerminal reports that w is a device, on which a line can be written over.
-func IsTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
-}
-
 // Parse parses args and prints nothing about an error, which the caller prints in
 // one line with the name of the command. If help is asked for it prints usage and
 // the flags to out; the error is flag.ErrHelp then.

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/gomem-go/gomem"
@@ -50,6 +51,15 @@ func configs() []config {
 		}
 	}
 	return append(all, config{name: "Go heap (make)"})
+}
+
+// configNames lists the names of the configurations, with a comma and space between.
+func configNames(space string) string {
+	var list []string
+	for _, c := range configs() {
+		list = append(list, fmt.Sprintf("%q", c.name))
+	}
+	return strings.Join(list, ","+space)
 }
 
 // selected returns the configurations whose name contains text.

@@ -28,7 +28,7 @@ type pageFile struct {
 // to. None is left there: a second interrupt, or a pipe that nobody reads any more,
 // ends the program without a chance to remove it. Errors: what the system says,
 // syscall.EISDIR for a directory, errNoPage for a file that no page may replace, and
-// errPrinted for the one that standard output goes to.
+// errPrinted for one that standard output or errors go to.
 func openPage(ctx context.Context, path string) (*pageFile, error) {
 	switch info, err := os.Stat(path); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -53,8 +53,10 @@ func openPage(ctx context.Context, path string) (*pageFile, error) {
 		}
 		return &pageFile{f: f}, nil
 	default:
-		if printed, err := os.Stdout.Stat(); err == nil && os.SameFile(info, printed) {
-			return nil, &fs.PathError{Op: "replace", Path: path, Err: errPrinted}
+		for _, f := range []*os.File{os.Stdout, os.Stderr} {
+			if printed, err := f.Stat(); err == nil && os.SameFile(info, printed) {
+				return nil, &fs.PathError{Op: "replace", Path: path, Err: errPrinted}
+			}
 		}
 		if err := replaceable(path); err != nil {
 			return nil, err
@@ -75,7 +77,7 @@ const pageStart = "<!DOCTYPE html>"
 
 var (
 	errNoPage  = errors.New("there is a file that is not empty and no page of HTML")
-	errPrinted = errors.New("the table is printed to this file")
+	errPrinted = errors.New("what is printed goes to this file")
 )
 
 // replaceable returns an error if path is a file that is neither empty nor a page: after
@@ -96,11 +98,11 @@ func replaceable(path string) error {
 	return nil
 }
 
-// createBeside makes a file with a name of its own, and with the permissions that any
+// createBeside makes a file with a short name of its own, and with the permissions that any
 // new file gets; errors name path.
 func createBeside(path string) (*os.File, error) {
 	for {
-		name := fmt.Sprintf(".%s-%d", filepath.Base(path), rand.Uint32())
+		name := fmt.Sprintf(".gomem-%d", rand.Uint32())
 		f, err := os.OpenFile(filepath.Join(filepath.Dir(path), name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 		if !errors.Is(err, fs.ErrExist) {
 			return f, about(path, err)

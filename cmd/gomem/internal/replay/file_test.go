@@ -218,7 +218,8 @@ func TestPageOverWhatCameMeanwhile(t *testing.T) {
 	}
 }
 
-// The file that the table goes to is not the page as well: it would lose the table.
+// The file that the table or the progress goes to is not the page as well: it would lose
+// what was printed.
 func TestPageWhereTheTableGoes(t *testing.T) {
 	path := writeBytes(t, "out", nil)
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
@@ -226,10 +227,26 @@ func TestPageWhereTheTableGoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	defer func(old *os.File) { os.Stdout = old }(os.Stdout)
-	os.Stdout = f
-	if _, err := openPage(t.Context(), path); !errors.Is(err, errPrinted) {
-		t.Errorf("opened, %v", err)
+	for name, out := range map[string]**os.File{"stdout": &os.Stdout, "stderr": &os.Stderr} {
+		old := *out
+		*out = f
+		_, err := openPage(t.Context(), path)
+		*out = old
+		if !errors.Is(err, errPrinted) {
+			t.Errorf("over %s: %v", name, err)
+		}
+	}
+}
+
+// A page may have the longest name that there is.
+func TestPageOfALongName(t *testing.T) {
+	path := filepath.Join(t.TempDir(), strings.Repeat("x", 255))
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Skip("a name of 255 bytes is too long here")
+	}
+	writeText(t, path, "a page")
+	if b, err := os.ReadFile(path); err != nil || string(b) != "a page" {
+		t.Errorf("the page holds %q, %v", b, err)
 	}
 }
 

@@ -47,13 +47,13 @@ func (h *histogram) add(d time.Duration) {
 	h.worst = max(h.worst, d)
 }
 
-// quantile returns the start of the bucket in which the share q of all values
-// is reached, 0 without values.
+// quantile returns the most that a value can be in the bucket in which the share q of
+// all values is reached, 0 without values.
 func (h *histogram) quantile(q float64) time.Duration {
 	rank, seen := max(int(math.Ceil(q*float64(h.total))), 1), 0
 	for i, n := range h.counts {
 		if seen += n; seen >= rank {
-			return bucketStart(i)
+			return min(bucketStart(i+1)-1, h.worst)
 		}
 	}
 	return 0

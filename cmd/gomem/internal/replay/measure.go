@@ -46,8 +46,10 @@ func (al *allocator) close() error {
 	return al.a.Close()
 }
 
-// stretch is how many operations are run between two looks at the context.
-const stretch = 1 << 16
+const (
+	stretch = 1 << 16 // operations between two looks at the context
+	warmOps = 1 << 16 // operations, or one round of more, until the lists of an allocator have grown
+)
 
 // round runs the operations of t once.
 func (al *allocator) round(ctx context.Context, t *trace.Trace) error {
@@ -108,7 +110,7 @@ func (al *allocator) runHeap(ops []uint32) (int, error) {
 	return 0, nil
 }
 
-// measure runs t on c: once to warm up while memory is recorded, for rounds
+// measure runs t on c: once while memory is recorded, until it is warm, for rounds
 // rounds as fast as it goes, and once with a clock at every operation.
 func measure(ctx context.Context, c config, t *trace.Trace, rounds int) (out outcome, err error) {
 	out.Config = c.name
@@ -132,12 +134,14 @@ func measure(ctx context.Context, c config, t *trace.Trace, rounds int) (out out
 
 func (al *allocator) throughput(ctx context.Context, t *trace.Trace, rounds int) (ns, allocs float64, err error) {
 	runtime.GC()
-	if err := al.round(ctx, t); err != nil {
-		return 0, 0, err
+	for ran := 0; ran < warmOps; ran += len(t.Ops) {
+		if err := al.round(ctx, t); err != nil {
+			return 0, 0, err
+		}
 	}
+	all := make([]float64, rounds)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	all := make([]float64, rounds)
 	for i := range all {
 		start := time.Now()
 		if err := al.round(ctx, t); err != nil {
@@ -176,7 +180,7 @@ func (al *allocator) latency(ctx context.Context, t *trace.Trace) (histogram, er
 		}
 		now := time.Now()
 		h.add(max(now.Sub(last)-cost, 0))
-		last = now
+		last = time.Now() // what add takes is not the next operation's
 	}
 	return h, nil
 }

@@ -116,11 +116,10 @@ func (al *allocator) watch(ctx context.Context, src *recorder, t *trace.Trace) (
 	every := max(len(t.Ops)/maxSamples, 1)
 	peakOp := peakAt(t)
 	runtime.GC()
-	base, _ := heapBytes()
+	base := heapBytes()
 	held := func() int64 {
 		if src == nil {
-			objects, unused := heapBytes()
-			return max(objects+unused-base, 0)
+			return max(heapBytes()-base, 0)
 		}
 		mapped, _ := src.now()
 		return int64(mapped)
@@ -226,8 +225,8 @@ func shade(mem []byte, blocks [][]byte) []float64 {
 
 // heapBytes is what the Go heap has mapped for objects: in objects, live or not
 // yet collected, and in the slots between them.
-func heapBytes() (objects, unused int64) {
+func heapBytes() int64 {
 	s := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/unused:bytes"}}
 	metrics.Read(s)
-	return int64(s[0].Value.Uint64()), int64(s[1].Value.Uint64())
+	return int64(s[0].Value.Uint64() + s[1].Value.Uint64())
 }

@@ -54,32 +54,33 @@ type options struct {
 }
 
 // Run runs the command and returns the exit status: 0, 1 for a trace or a
-// measurement that failed, 2 for a command line that makes no sense.
+// measurement that failed or was cancelled, with the configurations until then, 2 for a
+// command line that makes no sense.
 func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	o, err := parse(args, stderr)
+	o, err := parse(args, stdout)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		return 0
 	case err != nil:
-		fmt.Fprintln(stderr, "gomem replay:", err)
+		cli.Complain(stderr, "replay", err)
 		return 2
 	}
 	if err := run(ctx, o, stdout, stderr); err != nil {
-		fmt.Fprintln(stderr, "gomem replay:", err)
+		cli.Complain(stderr, "replay", err)
 		return 1
 	}
 	return 0
 }
 
-func parse(args []string, stderr io.Writer) (options, error) {
+func parse(args []string, stdout io.Writer) (options, error) {
 	var o options
 	flags := flag.NewFlagSet("replay", flag.ContinueOnError)
 	flags.StringVar(&o.html, "html", "", "write a page with charts to `FILE`, in place of an older page")
-	flags.StringVar(&o.only, "only", "", "measure only the configurations whose name contains `TEXT`")
+	flags.StringVar(&o.only, "only", "", "measure only the configurations whose name contains `TEXT`, of\n"+configNames("\n"))
 	flags.IntVar(&o.rounds, "rounds", 5, "number of timed rounds; the median counts")
 	flags.IntVar(&o.maxOps, "max-ops", defaultMaxOps, "refuse a trace of more than `N` operations, each of which may take 150 bytes of memory")
 	flags.Int64Var(&o.maxLive, "max-live", defaultMaxLive(), "refuse a trace that has more than `BYTES` live at once")
-	if err := cli.Parse(flags, args, usage, stderr); err != nil {
+	if err := cli.Parse(flags, args, usage, stdout); err != nil {
 		return o, err
 	}
 	o.files = flags.Args()
@@ -98,7 +99,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	case o.maxLive < 1:
 		return o, fmt.Errorf("-max-live %d, want at least 1", o.maxLive)
 	case len(selected(o.only)) == 0:
-		return o, fmt.Errorf("-only %q, which is in the name of no configuration", o.only)
+		return o, fmt.Errorf("-only %q, which is in no name of a configuration: %s", o.only, configNames(" "))
 	}
 	return o, nil
 }
@@ -138,7 +139,8 @@ func run(ctx context.Context, o options, stdout, stderr io.Writer) error {
 		defer page.close()
 	}
 	var results []result
-	for _, file := range o.files {
+	names := traceNames(o.files)
+	for i, file := range o.files {
 		t, err := readTrace(ctx, file, trace.Limits{Ops: o.maxOps, Live: o.maxLive})
 		if err != nil {
 			return err
@@ -146,22 +148,16 @@ func run(ctx context.Context, o options, stdout, stderr io.Writer) error {
 		if len(t.Ops) == 0 {
 			return fmt.Errorf("%s: the trace is empty", file)
 		}
-		results = append(results, result{Name: printable(filepath.Base(file)), Trace: t})
+		results = append(results, result{Name: names[i], Trace: t})
 	}
-	progress := newProgress(stderr, len(results)*len(selected(o.only)))
+	progress := &progress{Line: cli.NewLine(stderr), total: len(results) * len(selected(o.only))}
 	for i := range results {
-		r := &results[i]
-		for _, c := range selected(o.only) {
-			progress.step(r.Name + ", " + c.name)
-			out, err := measure(ctx, c, r.Trace, o.rounds)
-			if err != nil {
-				progress.clear()
-				return fmt.Errorf("%s on %s: %w", r.Name, c.name, err)
-			}
-			r.Outcomes = append(r.Outcomes, out)
+		err := results[i].measure(ctx, o, progress)
+		progress.Clear()
+		if len(results[i].Outcomes) > 0 {
+			err = errors.Join(err, printTable(stdout, results[i]))
 		}
-		progress.clear()
-		if err := printTable(stdout, *r); err != nil {
+		if err != nil {
 			return err
 		}
 	}
@@ -171,8 +167,38 @@ func run(ctx context.Context, o options, stdout, stderr io.Writer) error {
 	if err := page.write(func(w io.Writer) error { return writePage(w, results) }); err != nil {
 		return fmt.Errorf("writing the page: %w", err)
 	}
-	fmt.Fprintf(stdout, "charts: %s\n", o.html)
+	fmt.Fprintf(stdout, "charts: %s\n", cli.Printable(o.html))
 	return nil
+}
+
+// measure runs the trace on each configuration, until one fails.
+func (r *result) measure(ctx context.Context, o options, progress *progress) error {
+	for _, c := range selected(o.only) {
+		progress.step(r.Name + ", " + c.name)
+		out, err := measure(ctx, c, r.Trace, o.rounds)
+		if err != nil {
+			return fmt.Errorf("%s on %s: %w", r.Name, c.name, err)
+		}
+		r.Outcomes = append(r.Outcomes, out)
+	}
+	return nil
+}
+
+// traceNames are what tells the files apart: their names, or the paths of those that have
+// a name in common.
+func traceNames(files []string) []string {
+	count := map[string]int{}
+	for _, file := range files {
+		count[filepath.Base(file)]++
+	}
+	names := slices.Clone(files)
+	for i, file := range files {
+		if base := filepath.Base(file); count[base] == 1 {
+			names[i] = base
+		}
+		names[i] = cli.Printable(names[i])
+	}
+	return names
 }
 
 // readTrace reads a file until ctx is done.

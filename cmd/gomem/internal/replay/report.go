@@ -3,11 +3,8 @@ package replay
 import (
 	"fmt"
 	"io"
-	"strconv"
-	"strings"
 	"text/tabwriter"
 	"time"
-	"unicode"
 
 	"github.com/gomem-go/gomem/cmd/gomem/internal/cli"
 )
@@ -35,7 +32,7 @@ func printTable(w io.Writer, r result) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "configuration\tns/op\tp99\tworst\tpeak backing\t/ peak live\texternal fragmentation\tGo allocs/op\t")
 	for _, o := range r.Outcomes {
-		fmt.Fprintf(t, "%s\t%.1f\t%v\t%v\t%s\t%.2f\t%s\t%.4f\t\n", o.Config, o.NsPerOp, o.P99, round(o.Worst),
+		fmt.Fprintf(t, "%s\t%.1f\t%v\t%v\t%s\t%.2f\t%s\t%.4f\t\n", o.Config, o.NsPerOp, round(o.P99), round(o.Worst),
 			bytesText(o.Memory.PeakBacking), r.ratio(o), share(o.Memory.Fragmentation), o.AllocsPerOp)
 	}
 	if err := t.Flush(); err != nil {
@@ -43,14 +40,6 @@ func printTable(w io.Writer, r result) error {
 	}
 	_, err := fmt.Fprintln(w)
 	return err
-}
-
-// printable is name as a terminal may show it.
-func printable(name string) string {
-	if strings.ContainsFunc(name, func(c rune) bool { return !unicode.IsPrint(c) }) {
-		return strconv.Quote(name)
-	}
-	return name
 }
 
 // round keeps three digits or so.
@@ -77,33 +66,13 @@ func bytesText(n int64) string {
 	return fmt.Sprintf("%d B", n)
 }
 
-// progress says what is being measured: on a terminal in one line that is
-// written over, elsewhere in a line each.
+// progress says what is being measured.
 type progress struct {
-	w           io.Writer
+	*cli.Line
 	done, total int
-	width       int
-	terminal    bool
-}
-
-func newProgress(w io.Writer, total int) *progress {
-	return &progress{w: w, total: total, terminal: cli.IsTerminal(w)}
 }
 
 func (p *progress) step(what string) {
 	p.done++
-	line := fmt.Sprintf("[%d/%d] %s", p.done, p.total, what)
-	if !p.terminal {
-		fmt.Fprintln(p.w, line)
-		return
-	}
-	fmt.Fprintf(p.w, "\r%-*s", p.width, line)
-	p.width = max(p.width, len(line))
-}
-
-// clear makes room for other output.
-func (p *progress) clear() {
-	if p.terminal {
-		fmt.Fprintf(p.w, "\r%*s\r", p.width, "")
-	}
+	p.Show(fmt.Appendf(nil, "[%d/%d] %s", p.done, p.total, what))
 }

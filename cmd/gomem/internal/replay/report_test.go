@@ -66,6 +66,7 @@ func TestRunNamesWhatIsWrong(t *testing.T) {
 		{[]string{dir}, 1, "gomem replay: read " + dir + ": "},
 		{[]string{"-html", good, good}, 1, "gomem replay: the page cannot be written: replace " + good + ": " + errNoPage.Error() + "\n"},
 		{[]string{"-html", page, good}, 1, "gomem replay: the page cannot be written: open " + page + ": "},
+		{[]string{"-only", "tlsf", good}, 2, `gomem replay: -only "tlsf", which is in no name of a configuration: "size classes, mmap", "`},
 		{[]string{good, "-rounds", "1"}, 2, "gomem replay: flags come before the files: -rounds"},
 	} {
 		var stdout, stderr bytes.Buffer
@@ -90,7 +91,7 @@ func TestMedian(t *testing.T) {
 }
 
 // looks is a context that counts how often it is asked whether it is done: each run
-// of a short trace asks once.
+// of a trace that is not long asks once.
 type looks struct {
 	context.Context
 	n int
@@ -101,29 +102,53 @@ func (l *looks) Err() error {
 	return l.Context.Err()
 }
 
-// A trace runs once to record the memory, once to warm up, once for each round and
-// once with a clock.
+// A trace runs once to record the memory, to warm up once or, if it is short, until the
+// lists of the allocator have grown, once for each round and once with a clock.
 func TestRunRunsTheRounds(t *testing.T) {
-	tr, err := trace.New(program(4, 100), trace.Limits{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, rounds := range []int{1, 2, 7} {
-		ctx := &looks{Context: t.Context()}
-		if _, err := measure(ctx, configs()[0], tr, rounds); err != nil {
+	for _, c := range []struct{ blocks, rounds, warm int }{
+		{warmOps / 2, 1, 1}, {warmOps / 2, 2, 1}, {warmOps / 128, 7, 64}, {warmOps/128 + 1, 1, 64}, {warmOps/128 - 1, 1, 65},
+	} {
+		var ops []uint32
+		for id := range uint32(c.blocks) {
+			ops = append(ops, 100, trace.FreeBit|id)
+		}
+		tr, err := trace.New(ops, trace.Limits{})
+		if err != nil {
 			t.Fatal(err)
 		}
-		if ctx.n != rounds+3 {
-			t.Errorf("%d rounds: the trace ran %d times, want %d", rounds, ctx.n, rounds+3)
+		ctx := &looks{Context: t.Context()}
+		if _, err := measure(ctx, configs()[0], tr, c.rounds); err != nil {
+			t.Fatal(err)
+		}
+		if want := c.warm + c.rounds + 2; ctx.n != want {
+			t.Errorf("%d blocks, %d rounds: the trace ran %d times, want %d", c.blocks, c.rounds, ctx.n, want)
 		}
 	}
 }
 
-// A name is shown as it is, unless a terminal would obey it.
-func TestPrintable(t *testing.T) {
-	for name, want := range map[string]string{"git.trace.gz": "git.trace.gz", "grün.txt": "grün.txt", "a\x1b[2Jb": `"a\x1b[2Jb"`} {
-		if got := printable(name); got != want {
-			t.Errorf("%q is shown as %s", name, got)
+// Files that have a name in common are told apart, and no name does anything to a
+// terminal, or makes a page that is no UTF-8.
+func TestTraceNames(t *testing.T) {
+	got := traceNames([]string{"x/a.trace", "y/a.trace", "x/b.trace", "z/\x1b\xff"})
+	if want := []string{"x/a.trace", "y/a.trace", "b.trace", `\x1b\xff`}; !slices.Equal(got, want) {
+		t.Errorf("the names are %q, want %q", got, want)
+	}
+}
+
+// The text of an error, and where the page is, are shown as a terminal may show them.
+func TestRunPrintsNoEscapes(t *testing.T) {
+	dir := t.TempDir()
+	good := writeTrace(t, "good", program(2, 100))
+	page := filepath.Join(dir, "\x1b[31mpage")
+	for _, args := range [][]string{
+		{filepath.Join(dir, "\x1b[31mnone")},
+		{good, "-\x1b[31m"},
+		{"-rounds", "1", "-only", "two trees, heap", "-html", page, good},
+	} {
+		var out bytes.Buffer
+		Run(t.Context(), args, &out, &out)
+		if text := out.String(); strings.Contains(text, "\x1b") || !strings.Contains(text, `\x1b[31m`) {
+			t.Errorf("%q: printed %q", args, text)
 		}
 	}
 }

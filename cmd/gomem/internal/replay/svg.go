@@ -136,10 +136,11 @@ func drawLatency(o outcome) template.HTML {
 
 // drawChunk draws the cells of a chunk row by row, in eight shades; neighbours
 // of one shade are one rectangle.
-func drawChunk(c chunkMap) template.HTML {
+func drawChunk(o outcome) template.HTML {
 	const perRow, size, shades = 64, 5, 8
+	c := o.Memory.Fullest
 	rows := (len(c.Cells) + perRow - 1) / perRow
-	d := newDrawing(perRow*size, rows*size, "map of the fullest chunk")
+	d := newDrawing(perRow*size, rows*size, "map of the fullest chunk, "+o.Config)
 	d.rect("ground", 0, 0, perRow*size, float64(rows*size))
 	shadeOf := func(i int) int { return int(math.Ceil(min(c.Cells[i], 1) * shades)) }
 	for i := 0; i < len(c.Cells); {
