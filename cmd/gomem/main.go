@@ -38,16 +38,11 @@ func main() {
 }
 
 // endings are the signals at which a command stops early and prints what it has: an
-// interrupt, a kill and, where there is one, the end of the terminal, unless nohup has
-// that ignored.
+// interrupt, a kill and, where there is one, the end of the terminal, unless who started
+// the program has that ignored: nohup does, and a shell for what it runs in the background.
 func endings() []os.Signal {
-	list := []os.Signal{os.Interrupt, syscall.SIGTERM}
-	for _, s := range hangup {
-		if !signal.Ignored(s) {
-			list = append(list, s)
-		}
-	}
-	return list
+	list := append([]os.Signal{os.Interrupt, syscall.SIGTERM}, hangup...)
+	return slices.DeleteFunc(list, signal.Ignored)
 }
 
 // run returns the exit status: that of the command, 2 if there is no such command,
@@ -87,7 +82,7 @@ func dispatch(ctx context.Context, args []string, stdout, stderr io.Writer) int 
 			printHelp(stdout)
 			return 0
 		}
-		if status, ok := runCommand(ctx, args[1], []string{"-h"}, stdout, stdout); ok {
+		if status, ok := runCommand(ctx, args[1], []string{"-h"}, stdout, stderr); ok {
 			return status
 		}
 		args = args[1:]

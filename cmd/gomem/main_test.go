@@ -4,21 +4,27 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// TestMain is the program itself in the process that TestEndings starts.
+// TestMain is the program itself in the process that TestEndings starts, and what ends it
+// in the one that TestIgnoredEndings does.
 func TestMain(m *testing.M) {
-	if os.Getenv("GOMEM_AS_PROGRAM") != "" {
+	switch os.Getenv("GOMEM_AS_PROGRAM") {
+	case "":
+		m.Run()
+	case "endings":
+		fmt.Print(endings())
+	default:
 		main()
-		return
 	}
-	m.Run()
 }
 
 func TestRun(t *testing.T) {
@@ -35,6 +41,7 @@ func TestRun(t *testing.T) {
 		{[]string{"help", "relay"}, 0, "usage: gomem relay [flags]", ""},
 		{[]string{"-h", "wcet"}, 0, "usage: gomem wcet [flags]", ""},
 		{[]string{"help", "fly"}, 2, "", `gomem: unknown command "fly"`},
+		{[]string{"wcet", "-h"}, 0, "usage: gomem wcet [flags]", ""},
 		{[]string{"soak", "-fly"}, 2, "", "gomem soak: flag provided but not defined: -fly\n"},
 		{[]string{"fly"}, 2, "", `gomem: unknown command "fly"`},
 		{[]string{"relay", "-streams", "0"}, 2, "", "gomem relay: -streams 0"},
@@ -81,6 +88,29 @@ func TestHelp(t *testing.T) {
 	for _, c := range commands {
 		if c.help == "" || !strings.Contains(out.String(), "  "+c.name+" ") {
 			t.Errorf("%s is not in the help:\n%s", c.name, &out)
+		}
+	}
+}
+
+// TestIgnoredEndings: who starts the program with a signal ignored keeps it from ending so.
+func TestIgnoredEndings(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no signals there")
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for trap, ignored := range map[string][]os.Signal{"INT": {os.Interrupt}, "HUP": hangup} {
+		cmd := exec.CommandContext(t.Context(), "sh", "-c", "trap '' "+trap+"; exec \"$0\"", self)
+		cmd.Env = append(os.Environ(), "GOMEM_AS_PROGRAM=endings")
+		out, err := cmd.Output()
+		if err != nil {
+			t.Skip("no shell: ", err)
+		}
+		want := slices.DeleteFunc(endings(), func(s os.Signal) bool { return slices.Contains(ignored, s) })
+		if got := string(out); got != fmt.Sprint(want) {
+			t.Errorf("with %s ignored these end the program: %s, want %v", trap, got, want)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -48,7 +49,7 @@ type settings struct {
 
 const (
 	maxGoroutines = 100_000
-	maxLive       = 1 << 14 // MiB
+	maxLive       = min(1<<14, math.MaxInt>>20) // MiB
 )
 
 // Run runs the command and returns its exit status: 0, 1 if a promise was

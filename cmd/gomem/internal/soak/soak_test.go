@@ -150,8 +150,13 @@ func TestArguments(t *testing.T) {
 			t.Errorf("%s: status %d, %q", args, status, &out)
 		}
 	}
-	if status := Run(t.Context(), []string{"-h"}, io.Discard, io.Discard); status != 0 {
-		t.Errorf("-h: status %d", status)
+	// As many bytes as a 32-bit program can count.
+	if s, err := parse([]string{"-live", fmt.Sprint(maxLive)}, io.Discard); err != nil || s.live>>20 != maxLive {
+		t.Errorf("-live %d: %d bytes, %v", maxLive, s.live, err)
+	}
+	var out bytes.Buffer
+	if status := Run(t.Context(), []string{"-h"}, &out, io.Discard); status != 0 || !strings.Contains(out.String(), "usage:") {
+		t.Errorf("-h: status %d, %q", status, &out)
 	}
 }
 
