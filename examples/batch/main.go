@@ -5,6 +5,7 @@ package main
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -89,7 +90,15 @@ func optimizedBatchRead(r *gomem.BufReader, process func(record []byte) error) e
 }
 
 func main() {
-	r := gomem.NewBufReader(os.Stdin)
+	if err := run(os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// run counts the records of the stream, also of one that ends with an error.
+func run(in io.Reader, out io.Writer) error {
+	r := gomem.NewBufReader(in)
 	defer r.Recycle()
 	records, bytes := 0, 0
 	err := optimizedBatchRead(r, func(record []byte) error {
@@ -97,9 +106,6 @@ func main() {
 		bytes += len(record)
 		return nil
 	})
-	fmt.Printf("%d records, %d bytes\n", records, bytes)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
+	_, lost := fmt.Fprintf(out, "%d records, %d bytes\n", records, bytes)
+	return errors.Join(err, lost)
 }

@@ -82,3 +82,17 @@ func TestFaults(t *testing.T) {
 		r.Recycle()
 	}
 }
+
+// full is a disk without room.
+type full struct{}
+
+var errFull = errors.New("no room")
+
+func (full) Write([]byte) (int, error) { return 0, errFull }
+
+// Output that is lost is an error.
+func TestLostOutput(t *testing.T) {
+	if err := run(strings.NewReader("\x00\x00\x00\x01x"), full{}); !errors.Is(err, errFull) {
+		t.Errorf("on a full disk: %v", err)
+	}
+}

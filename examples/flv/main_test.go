@@ -61,3 +61,17 @@ func TestCutAndDamaged(t *testing.T) {
 		t.Errorf("another format: %v", err)
 	}
 }
+
+// full is a disk without room.
+type full struct{}
+
+var errFull = errors.New("no room")
+
+func (full) Write([]byte) (int, error) { return 0, errFull }
+
+// Output that is lost is an error.
+func TestLostOutput(t *testing.T) {
+	if err := run([]string{recorded}, nil, full{}); !errors.Is(err, errFull) {
+		t.Errorf("on a full disk: %v", err)
+	}
+}

@@ -92,8 +92,7 @@ func run() error {
 		return err
 	}
 	fmt.Printf("%d documents of %d bytes, %d values each\n\n", *rounds, len(doc), values)
-	printTable(os.Stdout, heap, arena)
-	return nil
+	return printTable(os.Stdout, heap, arena)
 }
 
 func main() {

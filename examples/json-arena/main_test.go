@@ -97,11 +97,23 @@ func TestFlags(t *testing.T) {
 
 func TestTable(t *testing.T) {
 	var b strings.Builder
-	printTable(&b, cost{allocs: 3}, cost{})
+	if err := printTable(&b, cost{allocs: 3}, cost{}); err != nil {
+		t.Error(err)
+	}
 	if !strings.Contains(b.String(), "heap") || !strings.Contains(b.String(), "arena") {
 		t.Error(b.String())
 	}
+	if err := printTable(full{}, cost{}, cost{}); err != errFull {
+		t.Errorf("on a full disk: %v", err)
+	}
 }
+
+// full is a disk without room.
+type full struct{}
+
+var errFull = errors.New("no room")
+
+func (full) Write([]byte) (int, error) { return 0, errFull }
 
 func BenchmarkParse(b *testing.B) {
 	doc := document(2000)

@@ -94,8 +94,7 @@ func run() error {
 		return fmt.Errorf("%d bytes from the heap differ from %d bytes from the arena", len(fromHeap), len(fromArena))
 	}
 	fmt.Printf("%d files of %d messages, %d identical bytes each\n\n", *rounds, *messages, len(fromHeap))
-	printTable(os.Stdout, heap, arena)
-	return nil
+	return printTable(os.Stdout, heap, arena)
 }
 
 func main() {

@@ -51,9 +51,8 @@ func gcTime() time.Duration {
 	return time.Duration(sample[0].Value.Float64() * float64(time.Second))
 }
 
-func printTable(w io.Writer, heap, arena cost) {
+func printTable(w io.Writer, heap, arena cost) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	defer t.Flush()
 	fmt.Fprintln(t, "\ttime\tallocations\tbytes\tcollections\tcollector\t")
 	for _, row := range []struct {
 		name string
@@ -63,4 +62,5 @@ func printTable(w io.Writer, heap, arena cost) {
 		fmt.Fprintf(t, "%s\t%v\t%.1f\t%.0f\t%d\t%v\t\n", row.name, c.time.Round(100*time.Nanosecond), c.allocs, c.bytes,
 			c.gcs, c.gcTime.Round(10*time.Microsecond))
 	}
+	return t.Flush()
 }

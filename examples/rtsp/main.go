@@ -63,7 +63,10 @@ func list(src io.Reader, out io.Writer) error {
 			return err
 		}
 		if q := u.Request; q != nil {
-			fmt.Fprintf(out, "%s %s: %d header fields, body of %d bytes\n", q.Method, q.URL, len(q.Header), len(q.Body))
+			_, err := fmt.Fprintf(out, "%s %s: %d header fields, body of %d bytes\n", q.Method, q.URL, len(q.Header), len(q.Body))
+			if err != nil {
+				return err
+			}
 			continue
 		}
 		frames[u.Frame.Channel]++
@@ -74,7 +77,9 @@ func list(src io.Reader, out io.Writer) error {
 	}
 	for c, n := range frames {
 		if n > 0 {
-			fmt.Fprintf(out, "channel %d: %d frames, %d bytes\n", c, n, bytes[c])
+			if _, err := fmt.Fprintf(out, "channel %d: %d frames, %d bytes\n", c, n, bytes[c]); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -153,3 +153,24 @@ func TestRun(t *testing.T) {
 		t.Error("wrong arguments were accepted")
 	}
 }
+
+// full is a disk that has no room for lines that begin so.
+type full string
+
+var errFull = errors.New("no room")
+
+func (f full) Write(p []byte) (int, error) {
+	if strings.HasPrefix(string(p), string(f)) {
+		return 0, errFull
+	}
+	return len(p), nil
+}
+
+// Output that is lost is an error.
+func TestLostOutput(t *testing.T) {
+	for _, line := range []full{"OPTIONS", "channel 2"} {
+		if err := run([]string{"parse", recorded}, line); !errors.Is(err, errFull) {
+			t.Errorf("without room for %s: %v", line, err)
+		}
+	}
+}
