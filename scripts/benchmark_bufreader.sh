@@ -11,10 +11,22 @@ set -eu
 cd "$(dirname "$0")/.."
 
 count=${COUNT:-5}
+case $count in
+'' | *[!0-9]* | 0)
+    echo "COUNT is $count, not a number of rounds" >&2
+    exit 2
+    ;;
+esac
 benchtime=${BENCHTIME:-300ms}
+raw=
+bin=
+trap 'rm -f "$raw" "$bin"' EXIT
+# Some shells do not run it when a signal ends them.
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 143' TERM
 raw=$(mktemp)
 bin=$(mktemp)
-trap 'rm -f "$raw" "$bin"' EXIT
 
 go test -c -o "$bin" .
 round=0
