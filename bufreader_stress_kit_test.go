@@ -112,7 +112,8 @@ func (k ticket) stale() error {
 type sharing struct {
 	mem  *ScalableMemoryAllocator
 	out  chan ticket
-	rest sync.RWMutex // of who calls a handle without a reference: no reader may reuse it meanwhile
+	late atomic.Uint64 // frames that were released too often
+	rest sync.RWMutex  // of who calls a handle without a reference: no reader may reuse it meanwhile
 }
 
 // consume keeps tickets for a while, and lets them go in any order.
@@ -157,6 +158,7 @@ func (s *sharing) release(k ticket, odd bool) error {
 	err := k.s.Release()
 	if k.holders.Add(-1) == 0 && odd {
 		err = errors.Join(err, k.stale())
+		s.late.Add(1)
 	}
 	return err
 }

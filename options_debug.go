@@ -71,6 +71,7 @@ type LeakError = guard.LeakError
 //     block is placed among the others, and Stats counts it.
 //   - Close returns a [*LeakError] if anything is live, unless Quiet is set.
 //   - A borrow visibly ends with the next allocation.
+//   - A [SharedMemory] of its memory that is released too often is reported.
 //
 // Reports go to the function given to WithMisuse; without one, the first 20 of a
 // process go to standard error. Blocks are aligned to 16 bytes on every placement.

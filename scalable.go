@@ -48,11 +48,12 @@ type ScalableMemoryAllocator heap.Heap
 func (a *ScalableMemoryAllocator) engine() *heap.Heap { return (*heap.Heap)(a) }
 
 // MisuseError is a refused Free: Addr and Size name the range, and errors.Is
-// tells which of ErrDoubleFree, ErrNotOwned and ErrInvalidSize it was.
+// tells which of ErrDoubleFree, ErrNotOwned and ErrInvalidSize it was; or, in debug
+// mode, a frame that was released too often: ErrReleased.
 //
-//	Addr uintptr // of the first byte
+//	Addr uintptr // of the first byte; 0 for a frame that was released too often
 //	Size int     // bytes
-//	Err  error   // ErrDoubleFree, ErrNotOwned or ErrInvalidSize, or an error that wraps one
+//	Err  error   // ErrDoubleFree, ErrNotOwned, ErrInvalidSize or ErrReleased, or an error that wraps one
 type MisuseError = heap.MisuseError
 
 // NewScalableMemoryAllocator returns an allocator whose first chunk will have

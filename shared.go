@@ -33,8 +33,8 @@ var errReferences = fmt.Errorf("too many references: %w", ErrOverflow)
 // Retain, Release, Memory and WriteTo may be called from any goroutine. The
 // handle is reused after the last Release: it returns [ErrReleased] until the blocks
 // of at least 1,024 other frames have gone back, of which some may have been released
-// before it, and forever when built with the tag gomem_debug. Drop the pointer when
-// you release the reference.
+// before it, and forever if its allocator is in debug mode or the program is built with
+// the tag gomem_debug. Drop the pointer when you release the reference.
 type SharedMemory struct {
 	_ [0]sync.Mutex // so that go vet reports copies
 
@@ -82,16 +82,19 @@ func (s *SharedMemory) Retain() error {
 // Release gives one reference back. After the last one the bytes may be
 // reused at once and no view of them is valid.
 //
-// The error is [ErrReleased], and nothing changes, when no reference is left.
-// O(blocks of the frame), never allocates.
-func (s *SharedMemory) Release() error { return s.drop((*SharedMemory).free) }
+// The error is [ErrReleased], and nothing changes, when no reference is left; an
+// allocator in debug mode reports that as misuse, too. O(blocks of the frame), never
+// allocates.
+func (s *SharedMemory) Release() error {
+	return s.drop((*SharedMemory).free, (*SharedMemory).tooOften)
+}
 
-// drop is Release with the last step as a parameter, as in nextByte.
-func (s *SharedMemory) drop(free func(*SharedMemory)) error {
+// drop is Release with the rare steps as parameters, as in nextByte.
+func (s *SharedMemory) drop(free func(*SharedMemory), tooOften func(*SharedMemory) error) error {
 	for {
 		n := atomic.LoadInt32(&s.refs)
 		if n <= 0 {
-			return ErrReleased
+			return tooOften(s)
 		}
 		if atomic.CompareAndSwapInt32(&s.refs, n, n-1) {
 			if n == 1 {
@@ -100,6 +103,15 @@ func (s *SharedMemory) drop(free func(*SharedMemory)) error {
 			return nil
 		}
 	}
+}
+
+// tooOften reports the release of a frame that nobody holds, where its allocator is in
+// debug mode.
+func (s *SharedMemory) tooOften() error {
+	if a := s.home.allocator(); a.engine().Watched() {
+		a.engine().RefuseRelease(s.size, ErrReleased)
+	}
+	return ErrReleased
 }
 
 func (s *SharedMemory) free() {

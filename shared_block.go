@@ -107,14 +107,24 @@ func oldestHeader(others int) *sharedBlock {
 	return b
 }
 
-// retire pools a header that nobody refers to.
+// allocator is that of the memory, nil for the Go heap.
+func (b *sharedBlock) allocator() *ScalableMemoryAllocator {
+	if b.first != nil {
+		b = b.first
+	}
+	return b.alloc
+}
+
+// retire pools a header that nobody refers to. In debug mode its handles stay released for
+// good, and know whom to tell.
 func (b *sharedBlock) retire() {
-	b.mem, b.alloc, b.first, b.tail = nil, nil, nil, nil
-	switch {
-	case b.issued == 0:
-		freshHeaders.Put(b)
+	if b.issued > 0 && (check.Enabled || b.allocator().engine().Watched()) {
+		b.mem = nil
 		return
-	case check.Enabled: // its handles stay released for good
+	}
+	b.mem, b.alloc, b.first, b.tail = nil, nil, nil, nil
+	if b.issued == 0 {
+		freshHeaders.Put(b)
 		return
 	}
 	q := &usedHeaders

@@ -23,13 +23,16 @@ var (
 
 // MisuseError is a refused free: the range by address, and why.
 type MisuseError struct {
-	Addr uintptr // of the first byte
+	Addr uintptr // of the first byte; 0 for a frame that was released too often
 	Size int     // bytes
-	Err  error   // ErrDoubleFree, ErrNotOwned or ErrInvalidSize, or an error that wraps one
+	Err  error   // ErrDoubleFree, ErrNotOwned, ErrInvalidSize or ErrReleased, or an error that wraps one
 }
 
 // Error names the range and the reason.
 func (e *MisuseError) Error() string {
+	if e.Addr == 0 {
+		return fmt.Sprintf("gomem: release of %d bytes refused: %v", e.Size, e.Err)
+	}
 	return fmt.Sprintf("gomem: free of %d bytes at %#x refused: %v", e.Size, e.Addr, e.Err)
 }
 
@@ -87,8 +90,23 @@ func (h *Heap) misuse(why error, b []byte) error {
 
 // Refuse counts and reports a misuse that the caller found.
 func (h *Heap) Refuse(b []byte, why error) {
+	h.reported(h.misuse(h.here(why), b))
+}
+
+// RefuseRelease is Refuse for a release of n bytes of which it is not known where they
+// were. Only in debug mode.
+func (h *Heap) RefuseRelease(n int, why error) {
+	h.refused.Add(1)
+	h.reported(&MisuseError{Size: n, Err: h.here(why)})
+}
+
+// here is why with the stack of the caller, in debug mode.
+func (h *Heap) here(why error) error {
 	if h.debug != nil {
 		why = guard.FreedAt(why, guard.Callers(h.debug.depth))
 	}
-	h.reported(h.misuse(why, b))
+	return why
 }
+
+// Watched says whether the heap is in debug mode.
+func (h *Heap) Watched() bool { return h != nil && h.debug != nil }
