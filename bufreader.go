@@ -49,7 +49,7 @@ var readerMemory = sync.OnceValue(func() *ScalableMemoryAllocator {
 // A method that asks for n bytes consumes all of them, or returns an error and
 // consumes none: [io.EOF] if the stream ended before the first byte, and
 // [io.ErrUnexpectedEOF] if it ended within them. The bytes that have arrived can
-// still be read. Read, Skip, Discard, WriteTo and a ReadRange beyond
+// still be read. Read, Skip, Discard, WriteTo, CopyN and a ReadRange beyond
 // MaxFrameBytes consume bytes as they arrive instead, also those before an
 // error. Bytes that arrive together with an error are delivered before the
 // error, and an error is delivered once: after a timeout the next call reads on.
@@ -92,7 +92,7 @@ type BufReader struct {
 	// HoldViews makes views, and the lists of ReadBytes, valid until Release instead
 	// of until the next read, the contract of bufiox.Reader. Set it before reading.
 	// All blocks that were read are then held until Release, except those read
-	// entirely within one call that returns no views of them: Skip, Discard, WriteTo,
+	// entirely within one call that returns no views of them: Skip, Discard, WriteTo, CopyN,
 	// ReadNto, ReadBinary, ReadString, ReadLine, and a ReadRange beyond MaxFrameBytes.
 	// A program that reads by small calls without views, such as ReadByte, must still
 	// call Release now and then.

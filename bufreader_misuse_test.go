@@ -44,6 +44,7 @@ var readers = map[string]func(b *BufReader) error{
 	"Skip":       func(b *BufReader) error { return b.Skip(5) },
 	"Discard":    func(b *BufReader) error { _, err := b.Discard(5); return err },
 	"WriteTo":    func(b *BufReader) error { _, err := b.WriteTo(io.Discard); return err },
+	"CopyN":      func(b *BufReader) error { _, err := b.CopyN(io.Discard, 5); return err },
 }
 
 // eachReader runs f for every way to read, over a source of its own.

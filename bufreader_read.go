@@ -3,6 +3,7 @@ package gomem
 import (
 	"fmt"
 	"io"
+	"math"
 	"unsafe"
 )
 
@@ -210,26 +211,52 @@ func (b *BufReader) discard(n int) (int, error) {
 // [io.ErrShortWrite] if w stopped without one, or [ErrInvalidWrite] if its
 // count is impossible. O(bytes), never allocates once the reader has a block.
 func (b *BufReader) WriteTo(w io.Writer) (int64, error) {
+	n, end, err := b.pour(w, math.MaxInt64)
+	if err == nil && end != io.EOF {
+		err = end
+	}
+	return n, err
+}
+
+// CopyN writes the next n bytes to w, block by block as they arrive, so that a body is
+// passed on without being held. It returns the number of bytes written; bytes that w did
+// not take stay unread, and what lies behind the n bytes, too.
+//
+// Requires n >= 0, else [ErrInvalidSize]. As with [io.CopyN] the error is nil if and only
+// if n bytes were written: else it is [io.EOF] for any end of the stream, the source's or
+// w's, [io.ErrShortWrite] if w stopped without one, or [ErrInvalidWrite] if its count is
+// impossible. O(n), never allocates once the reader has a block.
+func (b *BufReader) CopyN(w io.Writer, n int64) (int64, error) {
+	if n < 0 {
+		return 0, fmt.Errorf("CopyN of %d bytes: %w", n, ErrInvalidSize)
+	}
+	done, end, err := b.pour(w, n)
+	switch {
+	case done == n:
+		return n, nil
+	case err == nil:
+		err = end
+	}
+	return done, err
+}
+
+// pour writes up to n bytes to w and returns how many, and why not all: end if the source
+// has no more, else err.
+func (b *BufReader) pour(w io.Writer, n int64) (done int64, end, err error) {
 	defer b.guard()
-	var total int64
-	for since := b.sight(); ; {
+	since := b.sight()
+	for done < n && end == nil && err == nil {
 		b.settle()
 		b.unseen(since)
-		for b.r < b.w {
-			n, err := writeAll(w, b.buf[b.r:b.w])
-			b.r = min(b.r+n, b.w) // w may have recycled the reader
-			total += int64(n)
-			if err != nil {
-				return total, err
-			}
+		if b.r == b.w {
+			end = b.more()
+			continue
 		}
-		if b.queued == 0 {
-			if err := b.more(); err != nil {
-				if err == io.EOF {
-					err = nil
-				}
-				return total, err
-			}
-		}
+		p := b.buf[b.r:b.w]
+		k, werr := writeAll(w, p[:min(int64(len(p)), n-done)])
+		b.r = min(b.r+k, b.w) // w may have recycled the reader
+		done += int64(k)
+		err = werr
 	}
+	return done, end, err
 }

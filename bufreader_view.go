@@ -90,8 +90,9 @@ func (b *BufReader) flatView(op string, n int) ([]byte, error) {
 //
 // More than MaxFrameBytes (without that limit, more than DefaultMaxFrameBytes) are
 // not held together: they stream through one block as they arrive, each view is
-// valid only until yield returns, and after an error the bytes already yielded are
-// consumed.
+// valid only until yield returns, and after an error, or a panic of yield, what yield
+// was called with is consumed. Up to that limit all n bytes are held before the first
+// call of yield: to pass a body on as it arrives, use [BufReader.CopyN].
 //
 // O(blocks) besides the source; allocates a block only when the bytes span blocks.
 func (b *BufReader) ReadRange(n int, yield func([]byte)) error {

@@ -9,6 +9,20 @@ import (
 	"github.com/gomem-go/gomem"
 )
 
+// A proxy passes a body on, whatever its length, through one block.
+func ExampleBufReader_CopyN() {
+	r := gomem.NewBufReader(strings.NewReader("\x00\x04bodynext"))
+	defer r.Recycle()
+	size, _ := r.ReadBE(2)
+	n, err := r.CopyN(os.Stdout, int64(size))
+	fmt.Println("", n, err)
+	next, _ := r.ReadString(4)
+	fmt.Println(next)
+	// Output:
+	// body 4 <nil>
+	// next
+}
+
 func ExampleBufReader_ReadLine() {
 	r := gomem.NewBufReader(strings.NewReader("one\r\ntwo\nlast"))
 	defer r.Recycle()
