@@ -113,6 +113,7 @@ type BufReader struct {
 	err     error        // arrived with bytes; delivered after them
 	total   int64        // bytes taken from the source
 	mark    int64        // total read when Release was last called
+	plain   int64        // where in the stream a call without views ended, see viewless
 	views   [][]byte     // scratch of take
 	shares  bool         // ReadShared was called
 }
@@ -204,7 +205,7 @@ func (b *BufReader) setSource(r io.Reader) {
 func (b *BufReader) Reset(r io.Reader) {
 	b.giveBack()
 	b.feed, b.Mouth = nil, nil
-	b.err, b.total, b.mark = nil, 0, 0
+	b.err, b.total, b.mark, b.plain = nil, 0, 0, 0
 	b.setSource(r)
 }
 
@@ -308,7 +309,29 @@ type sight struct {
 
 // sight marks what views may be of: the front and what is held. There are none of the
 // queue, for a block gets there without having been read, and merge looks at it alone.
-func (b *BufReader) sight() sight { return sight{b.front, len(b.held)} }
+func (b *BufReader) sight() sight {
+	if b.viewless() {
+		return sight{nil, len(b.held)}
+	}
+	return sight{b.front, len(b.held)}
+}
+
+// viewless reports that there is no view of the front, which is read out: nothing was
+// in it, or calls without views alone read it, so that the last one ended here. A view
+// takes bytes, and so moves on, or leaves bytes unread. What was read and becomes unread
+// again makes the place void.
+func (b *BufReader) viewless() bool {
+	return b.r == b.w && (b.w == 0 || b.total-int64(b.queued) == b.plain)
+}
+
+// passed ends a call that gave no view. It lets go of what was read out since, and
+// remembers if the same is true of the front.
+func (b *BufReader) passed(since sight) {
+	b.unseen(since)
+	if b.r == b.w && b.front != since.front {
+		b.plain = b.total - int64(b.queued)
+	}
+}
 
 // unseen lets go of the blocks that were read out since, without a view of them.
 //

@@ -68,13 +68,13 @@ func (b *BufReader) popFront() {
 	}
 }
 
-// retireFront takes the front out of reading. Views of it may be out, unless there
-// is nothing in it, so it is let go at the next call, or at Release.
+// retireFront takes the front out of reading. If views of it may be out, it is let go
+// at the next call, or at Release.
 func (b *BufReader) retireFront() {
 	switch {
 	case b.front == nil:
-	case b.w == 0:
-		b.front.leave(0)
+	case b.viewless():
+		b.front.leave(b.w)
 	default:
 		b.held = append(b.held, heldBlock{b.front, b.w})
 	}

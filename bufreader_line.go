@@ -15,6 +15,7 @@ import (
 // ReadUntil, for which that is [io.ErrUnexpectedEOF]. O(length): each byte is looked
 // at once, and one string is allocated.
 func (b *BufReader) ReadLine() (string, error) {
+	since := b.sight()
 	n, err := b.line("ReadLine", limitOf(b.MaxLineBytes, DefaultMaxLineBytes))
 	if err != nil {
 		return "", err
@@ -22,10 +23,11 @@ func (b *BufReader) ReadLine() (string, error) {
 	if b.w-b.r >= n {
 		p := b.buf[b.r : b.r+n]
 		b.r += n
+		b.passed(since)
 		return string(trimEnding(p)), nil
 	}
 	p := make([]byte, n)
-	b.copyOut(p)
+	b.copyOut(p, since)
 	return unsafeString(trimEnding(p)), nil
 }
 

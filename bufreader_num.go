@@ -50,6 +50,7 @@ func (b *BufReader) UnreadByte() error {
 		return ErrInvalidUnread
 	}
 	b.r--
+	b.plain = 0 // the next call may give a view of the byte, and end where the last one did
 	return nil
 }
 

@@ -68,9 +68,9 @@ func (s *rawSource) tryRead(fd uintptr) bool {
 	return true
 }
 
-// giveUpIdle lets go of the front, if there is one and no views hold it anyway.
+// giveUpIdle lets go of the front, if there is one and no views hold it.
 func (b *BufReader) giveUpIdle() {
-	if b.front != nil && (b.w == 0 || !b.HoldViews) {
+	if b.front != nil && (!b.HoldViews || b.viewless()) {
 		b.giveUpFront()
 	}
 	b.shrink()

@@ -89,25 +89,25 @@ func (b *BufReader) fillUp(p []byte) (int, error) {
 
 func (b *BufReader) fillSlow(p []byte) (int, error) {
 	defer b.guard()
+	since := b.sight()
 	b.settle()
 	if b.src == nil || b.Buffered() >= len(p) || len(p)-b.Buffered() < b.blockLen() {
 		if err := b.chain(len(p), (*BufReader).more); err != nil {
 			return 0, b.short(err)
 		}
-		b.copyOut(p)
+		b.copyOut(p, since)
 		return len(p), nil
 	}
-	return b.fillRest(p)
+	return b.fillRest(p, since)
 }
 
 // fillRest is fillSlow for what is longer than a block and not there yet: it reads
 // straight into p, but for an end too short to be worth a read, and puts that back
 // on an error.
-func (b *BufReader) fillRest(p []byte) (int, error) {
-	at, since := b.Buffered(), b.sight()
-	b.copyOut(p[:at])
+func (b *BufReader) fillRest(p []byte, since sight) (int, error) {
+	at := b.Buffered()
+	b.copyOut(p[:at], since)
 	b.vacateFront() // as in readEmpty
-	b.unseen(since)
 	for at < len(p) {
 		var n int
 		var err error
@@ -115,7 +115,7 @@ func (b *BufReader) fillRest(p []byte) (int, error) {
 			n, err = b.pull(rest)
 		} else if err = b.more(); err == nil {
 			n = min(len(rest), b.Buffered())
-			b.copyOut(rest[:n])
+			b.copyOut(rest[:n], since)
 		}
 		at += n
 		if err != nil {
@@ -126,19 +126,19 @@ func (b *BufReader) fillRest(p []byte) (int, error) {
 	return at, nil
 }
 
-// copyOut consumes len(p) bytes, all present.
-func (b *BufReader) copyOut(p []byte) {
-	since := b.sight()
+// copyOut consumes len(p) bytes, all present, for a call without views.
+func (b *BufReader) copyOut(p []byte, since sight) {
 	for _, v := range b.take(len(p)) {
 		p = p[copy(p, v):]
 	}
-	b.unseen(since)
+	b.passed(since)
 }
 
 // putBack makes p unread again, in an empty reader. What the allocator has no room
 // for goes to the Go heap: it must not be lost.
 func (b *BufReader) putBack(p []byte) {
 	b.giveUpFront()
+	b.plain = 0 // the next call may give a view of p, and end where this one did on its way
 	if len(p) == 0 {
 		return
 	}
@@ -195,11 +195,13 @@ func (b *BufReader) discard(n int) (int, error) {
 		b.r = b.w
 		if b.queued == 0 {
 			if err := b.more(); err != nil {
+				b.passed(since)
 				return n - left, err
 			}
 		}
 	}
 	b.r += left
+	b.passed(since)
 	return n, nil
 }
 
@@ -258,5 +260,6 @@ func (b *BufReader) pour(w io.Writer, n int64) (done int64, end, err error) {
 		done += int64(k)
 		err = werr
 	}
+	b.passed(since)
 	return done, end, err
 }

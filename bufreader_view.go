@@ -119,7 +119,6 @@ func (b *BufReader) rangeSlow(n int, yield func([]byte)) error {
 	if yield == nil {
 		yield = func([]byte) {}
 	}
-	b.settle()
 	limit := b.MaxFrameBytes
 	if limit <= 0 {
 		limit = DefaultMaxFrameBytes
@@ -128,6 +127,7 @@ func (b *BufReader) rangeSlow(n int, yield func([]byte)) error {
 		return b.stream(n, yield)
 	}
 	defer b.guard()
+	b.settle()
 	if err := b.chain(n, (*BufReader).more); err != nil {
 		return b.short(err)
 	}
@@ -151,6 +151,7 @@ func (b *BufReader) stream(n int, yield func([]byte)) error {
 		b.unseen(since)
 		if b.r == b.w {
 			if err := b.more(); err != nil {
+				b.passed(since)
 				return truncated(err, n-left)
 			}
 		}
@@ -160,6 +161,7 @@ func (b *BufReader) stream(n int, yield func([]byte)) error {
 		left -= len(v)
 		yield(v[:len(v):len(v)])
 	}
+	b.passed(since)
 	return nil
 }
 
@@ -269,12 +271,12 @@ func (b *BufReader) shareBlocks(n int) *SharedMemory {
 // Requires 0 <= n <= MaxFrameBytes; errors as for Next, with nothing
 // consumed. O(n); allocates the string after the bytes have arrived.
 func (b *BufReader) ReadString(n int) (string, error) {
+	since := b.sight()
 	if err := b.want("ReadString", n); err != nil {
 		return "", err
 	}
-	since := b.sight()
 	s := joined(b.take(n), n)
-	b.unseen(since)
+	b.passed(since)
 	return s, nil
 }
 
