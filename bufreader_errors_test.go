@@ -29,3 +29,16 @@ func TestErrorsNameTheSize(t *testing.T) {
 		t.Errorf("ReadNto of more than there is room for: %v", err)
 	}
 }
+
+// TestLimitErrorOfTheSource: a source's error is returned as it is, also one of the type
+// that the reader refuses with.
+func TestLimitErrorOfTheSource(t *testing.T) {
+	inner := LimitError{Op: "ReadLine", Limit: "MaxLineBytes", Max: 100, Size: 101}
+	want := inner
+	b := newTestReader(t, &script{list: []any{[]byte("abc"), &want, []byte("d\n")}}, 0)
+	if _, err := b.ReadUntil([]byte("\n"), 1000); err != &want || want != inner {
+		t.Errorf("ReadUntil: %v", err)
+	}
+	p, err := b.ReadUntil([]byte("\n"), 1000)
+	expectRead(t, "ReadUntil", string(p), err, "abcd\n", nil)
+}

@@ -57,7 +57,11 @@ func (b *BufReader) until(op string, delim byte, limit int) (int, error) {
 		return i + 1, nil
 	}
 	b.settle()
-	return b.untilFrom(op, delim, new(spot), limit)
+	n, err := b.untilFrom(delim, new(spot), limit)
+	if n > limit {
+		return 0, &LimitError{Op: op, Limit: "MaxLineBytes", Max: limit, Size: n}
+	}
+	return n, err
 }
 
 // spot is how far a search came in the unread bytes. Reading on does not move it:
@@ -77,19 +81,17 @@ func (b *BufReader) part(i int) []byte {
 	return s.blk.mem[s.r:s.w]
 }
 
-// untilFrom is until for delim at or behind a spot, which moves behind it.
-func (b *BufReader) untilFrom(op string, delim byte, at *spot, limit int) (int, error) {
+// untilFrom is until for delim at or behind a spot, which moves behind it. A result
+// beyond limit says that there is more than that up to delim, so much at least, and is
+// for the caller to refuse: an error is the source's, or of memory.
+func (b *BufReader) untilFrom(delim byte, at *spot, limit int) (int, error) {
 	defer b.guard()
 	for {
-		n := b.index(delim, at) + 1
-		if n > limit {
-			return 0, &LimitError{Op: op, Limit: "MaxLineBytes", Max: limit, Size: n}
-		}
-		if have := b.Buffered(); n == 0 && have >= limit {
-			return 0, &LimitError{Op: op, Limit: "MaxLineBytes", Max: limit, Size: max(have, limit+1)}
-		}
-		if n > 0 {
+		if n := b.index(delim, at) + 1; n > 0 {
 			return n, nil
+		}
+		if have := b.Buffered(); have >= limit {
+			return max(have, limit+1), nil
 		}
 		if err := b.more(); err != nil {
 			return 0, err
@@ -162,17 +164,20 @@ func (b *BufReader) ReadUntil(delim []byte, limit int) ([]byte, error) {
 	if len(delim) == 0 {
 		return nil, fmt.Errorf("ReadUntil an empty delimiter: %w", ErrInvalidSize)
 	}
-	own := limit > 0
+	name := "MaxLineBytes"
+	if limit > 0 {
+		name = "limit"
+	}
 	limit = limitOf(limit, limitOf(b.MaxLineBytes, DefaultMaxLineBytes))
 	b.settle()
 	last := delim[len(delim)-1]
 	for at := new(spot); ; {
-		n, err := b.untilFrom("ReadUntil", last, at, limit)
-		if refused, ok := err.(*LimitError); ok && own {
-			refused.Limit = "limit"
-		}
-		if err != nil {
+		n, err := b.untilFrom(last, at, limit)
+		switch {
+		case err != nil:
 			return nil, b.short(err)
+		case n > limit:
+			return nil, &LimitError{Op: "ReadUntil", Limit: name, Max: limit, Size: n}
 		}
 		if b.endsWith(delim, *at) {
 			return b.cut(n)

@@ -49,6 +49,7 @@ type headerParser struct {
 	lines  int
 	ended  bool // the stream did, behind the line that is looked at
 	cut    bool // the stream ended inside the line
+	refuse bool // the error is the parser's own
 }
 
 func (p *headerParser) run() error {
@@ -65,7 +66,7 @@ func (p *headerParser) run() error {
 			return p.end(p.refused(err))
 		}
 		value, err = p.continued(value)
-		if interrupted(err) {
+		if err != nil && err != io.EOF && !p.refuse {
 			return err // the field stays unread: it may go on
 		}
 		p.header[key] = append(p.header[key], unsafeString(value))
@@ -73,15 +74,6 @@ func (p *headerParser) run() error {
 			return err
 		}
 	}
-}
-
-// interrupted reports that err neither refuses a line nor ends the stream.
-func interrupted(err error) bool {
-	switch err.(type) {
-	case nil, *LimitError, textproto.ProtocolError:
-		return false
-	}
-	return err != io.EOF
 }
 
 // end consumes the lines of the field and names the end of the stream behind them.
@@ -97,6 +89,7 @@ func (p *headerParser) refused(err error) error {
 	if p.cut {
 		return io.EOF
 	}
+	p.refuse = true
 	return err
 }
 
@@ -108,6 +101,7 @@ func (p *headerParser) line() ([]byte, error) {
 		return nil, err
 	}
 	if p.lines++; p.lines > maxHeaderLines && b.MaxHeaderBytes >= 0 {
+		p.refuse = true
 		return nil, &LimitError{Op: "ReadMIMEHeader", Limit: headerLines, Max: maxHeaderLines, Size: p.lines}
 	}
 	if b.w-b.r < p.field+n {
@@ -136,12 +130,13 @@ func (p *headerParser) lineLen() (int, error) {
 		return i + 1, nil
 	}
 	b.settle()
-	n, err := b.untilFrom("ReadMIMEHeader", '\n', &spot{from: p.field}, p.field+most)
+	n, err := b.untilFrom('\n', &spot{from: p.field}, p.field+most)
+	if n > p.field+most {
+		p.refuse = true
+		return 0, p.tooLong(limit, n-p.field)
+	}
 	if p.ended = err == io.EOF && b.Buffered() > p.field; p.ended {
 		n, err = b.Buffered(), nil
-	}
-	if refused, ok := err.(*LimitError); ok {
-		return 0, p.tooLong(limit, refused.Size-p.field)
 	}
 	return n - p.field, err
 }

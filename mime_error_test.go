@@ -158,3 +158,21 @@ func TestHeaderWithoutMemory(t *testing.T) {
 		t.Errorf("with memory: %q, %v", h, err)
 	}
 }
+
+// TestHeaderErrorOfTheSource: an error of the source interrupts a header, also one of a
+// type that the parser refuses lines with.
+func TestHeaderErrorOfTheSource(t *testing.T) {
+	inner := &LimitError{Op: "ReadLine", Limit: "MaxLineBytes", Max: 100, Size: 101}
+	for _, want := range []error{inner, textproto.ProtocolError("inner")} {
+		for _, at := range []int{4, 6, 8} { // in a line, behind it, in the next one
+			text := "A: b\r\n c\r\n\r\n"
+			b := newTestReader(t, &script{list: []any{[]byte(text[:at]), want, []byte(text[at:])}}, 0)
+			if h, err := b.ReadMIMEHeader(); err != want || len(h) != 0 {
+				t.Errorf("%T at %d: %v, %v", want, at, h, err)
+			}
+			if h, err := b.ReadMIMEHeader(); err != nil || h.Get("A") != "b c" {
+				t.Errorf("%T at %d, then: %v, %v", want, at, h, err)
+			}
+		}
+	}
+}
