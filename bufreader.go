@@ -265,8 +265,8 @@ func (b *BufReader) giveBack() {
 }
 
 // keptLists is how many blocks the lists of a reader that waits or was recycled have room
-// for at most: those of a frame of 1 MiB.
-const keptLists = 64
+// for at most: as many as append makes room for on the way to those of a frame of 1 MiB.
+const keptLists = 128
 
 // shrink leaves the lists that a large frame needed to the garbage collector.
 func (b *BufReader) shrink() {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"testing"
 	"time"
 )
@@ -246,5 +247,40 @@ func TestEndWithoutRoom(t *testing.T) {
 			t.Errorf("%s: the end is %v, want %v", name, err, row.want)
 		}
 		b.Recycle()
+	}
+}
+
+// TestManyBlocksAllocateNothing: the lists of a frame in many blocks serve the next one, of
+// the program and of a reader that was recycled.
+func TestManyBlocksAllocateNothing(t *testing.T) {
+	if byteStep > 1 {
+		t.Skip("not in a build that reuses no handles, or drops what is pooled")
+	}
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // it empties pools
+	for _, blocks := range []int{3, 35, 50, 64, keptParts} {
+		b := newTestReader(t, endlessLines, 64)
+		n := 64 * blocks
+		for name, read := range map[string]func() error{
+			"ReadShared": func() error {
+				s, err := b.ReadShared(n)
+				if err != nil {
+					return err
+				}
+				return s.Release()
+			},
+			"ReadRange": func() error {
+				err := b.ReadRange(min(n, 64*64), func([]byte) {})
+				b.Recycle()
+				b.Reset(endlessLines)
+				return err
+			},
+		} {
+			for range 2 * handleRest {
+				expectError(t, read(), nil)
+			}
+			if n := testing.AllocsPerRun(50, func() { _ = read() }); n > 0 {
+				t.Errorf("%s of %d blocks: %v allocations", name, blocks, n)
+			}
+		}
 	}
 }

@@ -215,7 +215,8 @@ func (b *BufReader) want(op string, n int) error {
 // A frame pins everything that was read into its blocks, so keeping a few bytes for
 // long may cost up to BufLen: copy those instead. Requires 0 <= n <= MaxFrameBytes;
 // errors as for Next, with nothing consumed. O(blocks) besides the source;
-// allocates nothing once the program has a pool of handles.
+// allocates nothing once the program has a pool of handles, but for a frame in more
+// than 1,025 blocks, which are 16 MiB of the default size.
 func (b *BufReader) ReadShared(n int) (*SharedMemory, error) {
 	b.shares = true
 	if uint(n-1) >= uint(b.w-b.r) || n > b.MaxFrameBytes {
@@ -250,6 +251,7 @@ func emptyFrame() *SharedMemory {
 func (b *BufReader) shareBlocks(n int) *SharedMemory {
 	s := b.front.handle()
 	p := &s.home.across
+	p.room(b.parts(n))
 	s.size = n
 	for n > 0 {
 		if b.r == b.w {
@@ -264,6 +266,16 @@ func (b *BufReader) shareBlocks(n int) *SharedMemory {
 	}
 	s.refs = 1
 	return s
+}
+
+// parts is in how many blocks the next n bytes lie, all present.
+func (b *BufReader) parts(n int) int {
+	parts := 1
+	for left := n - (b.w - b.r); left > 0; parts++ {
+		s := &b.queue.list()[parts-1]
+		left -= s.w - s.r
+	}
+	return parts
 }
 
 // ReadString consumes n bytes and returns a copy of them, owned by the caller.

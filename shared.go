@@ -10,8 +10,9 @@ import (
 	"sync/atomic"
 )
 
-// keptViews is the longest list of views that an idle handle keeps.
-const keptViews = 64
+// keptParts is how many blocks a frame may lie in for its lists to serve the next one: as
+// many as one of DefaultMaxFrameBytes in blocks of DefaultBufLen does, wherever it begins.
+const keptParts = DefaultMaxFrameBytes/DefaultBufLen + 1
 
 // ErrReleased: the last reference to a [SharedMemory] was released, and with it the
 // bytes.
@@ -54,7 +55,17 @@ type sharedParts struct {
 
 	inlineViews  [2][]byte
 	inlineBlocks [1]*sharedBlock
+	long         *longParts // where the lists are, if not inline
 }
+
+// longParts are the empty lists of a frame in more than two blocks. They are not kept in
+// headers, which wait for many others before they serve again.
+type longParts struct {
+	views  [][]byte
+	blocks []*sharedBlock
+}
+
+var longLists = sync.Pool{New: func() any { return new(longParts) }}
 
 func (p *sharedParts) reset() { p.views, p.blocks = p.inlineViews[:0], p.inlineBlocks[:0] }
 
@@ -130,14 +141,26 @@ func (p *sharedParts) free() {
 		b.drop(1)
 	}
 	clear(p.views)
-	if cap(p.views) > len(p.inlineViews) { // they were there first, or the header would keep them
-		clear(p.inlineViews[:])
-		clear(p.inlineBlocks[:])
+	if l := p.long; l != nil {
+		p.long = nil
+		if cap(l.views) <= keptParts {
+			longLists.Put(l)
+		}
 	}
-	p.views, p.blocks = p.views[:0], p.blocks[:0]
-	if cap(p.views) > keptViews {
-		p.reset()
+	p.reset()
+}
+
+// room makes room for so many views.
+func (p *sharedParts) room(views int) {
+	if views <= len(p.inlineViews) {
+		return
 	}
+	l := longLists.Get().(*longParts)
+	if n := cap(l.views); n < views {
+		n = max(views, min(2*n, keptParts))
+		l.views, l.blocks = make([][]byte, 0, n), make([]*sharedBlock, 0, n)
+	}
+	p.long, p.views, p.blocks = l, l.views, l.blocks
 }
 
 // list is the bytes in order: one view for each block.

@@ -198,10 +198,9 @@ type writerFunc func(p []byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
-// TestSharedKeepsNothing: a released handle keeps no block alive, nor a long list, but
-// a short one.
+// TestSharedKeepsNothing: a released handle keeps no block alive, nor a list.
 func TestSharedKeepsNothing(t *testing.T) {
-	for _, blocks := range []int{2, keptViews / 2, 2 * keptViews} {
+	for _, blocks := range []int{2, 3, 100, keptParts, 2 * keptParts} {
 		b := newTestReader(t, &endless{1 << 30}, 16)
 		s, err := b.ReadShared(16 * blocks)
 		if err != nil {
@@ -218,11 +217,8 @@ func TestSharedKeepsNothing(t *testing.T) {
 				t.Fatalf("part %d of %d is still there", i, blocks)
 			}
 		}
-		if cap(parts.views) > keptViews || len(parts.views)+len(parts.blocks) != 0 {
+		if cap(parts.views) > 2 || parts.long != nil || len(parts.views)+len(parts.blocks) != 0 {
 			t.Errorf("a list of %d views is kept", cap(parts.views))
-		}
-		if long := cap(views) > keptViews; !long && cap(parts.views) != cap(views) {
-			t.Errorf("a list of %d views was dropped for one of %d", cap(views), cap(parts.views))
 		}
 	}
 }
