@@ -25,7 +25,10 @@ import (
 // A Memory may be read by several goroutines at once, but changed only while no
 // other uses it.
 type Memory struct {
-	Size    int
+	Size int
+	// Buffers is shared by all copies of the chain. Do not convert it to net.Buffers: its
+	// WriteTo clears the elements, and every other holder then sends nothing. Use
+	// [Memory.WriteTo], or net.Buffers(slices.Clone(m.Buffers)).
 	Buffers [][]byte
 }
 
@@ -221,12 +224,22 @@ func (m *Memory) Equal(other *Memory) bool {
 // together unless it is one of package net.
 //
 // The error is w's, io.ErrShortWrite if w stopped early without one, or
-// [ErrInvalidWrite] if its count is impossible. O(Size); allocates only for writev and for a
-// packet.
-func (m *Memory) WriteTo(w io.Writer) (int64, error) { return writeViews(w, m.Buffers) }
+// [ErrInvalidWrite] if its count is impossible. [io.ErrUnexpectedEOF] says that Size is
+// more than there is, as after net.Buffers(m.Buffers).WriteTo, which clears the elements.
+// O(Size); allocates only for writev and for a packet.
+func (m *Memory) WriteTo(w io.Writer) (int64, error) { return writeViews(w, m.Buffers, m.Size) }
 
-// writeViews writes views to w, in order, as [Memory.WriteTo] does.
-func writeViews(w io.Writer, views [][]byte) (int64, error) {
+// writeViews writes views of size bytes to w, in order, as [Memory.WriteTo] does.
+func writeViews(w io.Writer, views [][]byte, size int) (int64, error) {
+	n, err := writeOut(w, views)
+	if err == nil && n < int64(size) {
+		err = io.ErrUnexpectedEOF
+	}
+	return n, err
+}
+
+// writeOut is writeViews without the question if that was all.
+func writeOut(w io.Writer, views [][]byte) (int64, error) {
 	if len(views) > 1 && hasWritev(w, len(views)) {
 		return writev(w, views)
 	} else if len(views) > 1 && isPacketConn(w) {
@@ -250,10 +263,13 @@ const maxWritev = 1024
 
 // hasWritev reports whether net.Buffers gets that many buffers to w with writev.
 func hasWritev(w io.Writer, buffers int) bool {
-	switch w.(type) {
+	switch c := w.(type) {
 	case *net.TCPConn:
 		return true
-	case *net.UnixConn, *net.UDPConn, *net.IPConn:
+	case *net.UnixConn:
+		at := c.LocalAddr()
+		return buffers <= maxWritev || at != nil && at.Network() == "unix" // a stream
+	case *net.UDPConn, *net.IPConn:
 		return buffers <= maxWritev
 	}
 	return false

@@ -101,3 +101,48 @@ func TestPacketsStayWhole(t *testing.T) {
 		t.Error("the wrapper's Write was left out")
 	}
 }
+
+// TestWritevOfManyBuffers: a stream takes any number of buffers as they are; a connection
+// of packets as many as one writev does.
+func TestWritevOfManyBuffers(t *testing.T) {
+	for network, want := range map[string]bool{"tcp": true, "unix": true, "unixpacket": false} {
+		t.Run(network, func(t *testing.T) {
+			out, in := socketPair(t, network)
+			if !hasWritev(out, maxWritev) || hasWritev(out, maxWritev+1) != want || hasWritev(in, maxWritev+1) != want {
+				t.Errorf("more than %d: %v", maxWritev, !want)
+			}
+		})
+	}
+	if hasWritev(new(net.UnixConn), maxWritev+1) {
+		t.Error("no connection is a stream")
+	}
+}
+
+// TestWriteOfConsumedList: bytes that somebody took out of the list are missed, with
+// whatever they are written.
+func TestWriteOfConsumedList(t *testing.T) {
+	for _, kept := range []int{0, 3, 16, 40} {
+		m := Memory{Size: 40, Buffers: [][]byte{make([]byte, 16), make([]byte, 16), make([]byte, 8)}}
+		b := newTestReader(t, &endless{40}, 16)
+		s, err := b.ReadShared(40)
+		expectError(t, err, nil)
+		for _, c := range []struct {
+			name  string
+			list  Memory
+			write func(w io.Writer) (int64, error)
+		}{
+			{"Memory", m, m.WriteTo},
+			{"SharedMemory", s.Memory(), s.WriteTo},
+		} {
+			taken := net.Buffers(c.list.Buffers)
+			_, _ = taken.WriteTo(&sated{left: 40 - kept})
+			var want error
+			if kept < 40 {
+				want = io.ErrUnexpectedEOF
+			}
+			n, err := c.write(io.Discard)
+			expectRead(t, c.name, n, err, int64(kept), want)
+		}
+		expectError(t, s.Release(), nil)
+	}
+}

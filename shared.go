@@ -185,8 +185,9 @@ func (s *SharedMemory) Len() int {
 // caller's reference is released, and must not be written to.
 //
 // After the last Release the result is empty. O(1), never allocates; the list
-// of buffers belongs to the frame, so clone it before changing its elements
-// (net.Buffers.WriteTo does).
+// of buffers belongs to the frame. Do not convert it to net.Buffers: its WriteTo clears
+// the elements, and every other holder then sends nothing. Use WriteTo, or
+// net.Buffers(slices.Clone(m.Buffers)).
 func (s *SharedMemory) Memory() Memory {
 	if atomic.LoadInt32(&s.refs) <= 0 {
 		return Memory{}
@@ -200,8 +201,9 @@ func (s *SharedMemory) Memory() Memory {
 //
 // It returns the number of bytes written. The error is that of w,
 // [io.ErrShortWrite] if w stopped early without one, [ErrInvalidWrite] if its count is
-// impossible, or [ErrReleased]. Never allocates itself, but for a packet that has to be
-// copied together.
+// impossible, [ErrReleased], or [io.ErrUnexpectedEOF] if elements of the list of Memory
+// were cleared, as net.Buffers does; what is left of it is written. Never allocates
+// itself, but for a packet that has to be copied together.
 //
 // To be able to go on after an error, such as a write deadline, write with a reader,
 // which consumes what w took, until its Length is 0:
@@ -213,7 +215,7 @@ func (s *SharedMemory) WriteTo(w io.Writer) (int64, error) {
 	if atomic.LoadInt32(&s.refs) <= 0 {
 		return 0, ErrReleased
 	}
-	return writeViews(w, s.list())
+	return writeViews(w, s.list(), s.size)
 }
 
 // writeList is the list that net.Buffers consumes, so that views stays whole.
