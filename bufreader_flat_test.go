@@ -2,10 +2,14 @@ package gomem
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"strings"
 	"testing"
+
+	"github.com/gomem-go/gomem/backing"
 )
 
 // inPackets is a reader over a stream that comes in packets of size bytes, all there
@@ -160,5 +164,37 @@ func TestWindowsOfFrames(t *testing.T) {
 				expectError(t, b.Release(nil), nil)
 			}
 		}
+	}
+}
+
+// scarce is a source that has no memory for a few requests.
+type scarce struct {
+	backing.Source
+	fails int
+}
+
+func (s *scarce) Map(n int) ([]byte, error) {
+	if s.fails > 0 {
+		s.fails--
+		return nil, backing.ErrOutOfMemory
+	}
+	return s.Source.Map(n)
+}
+
+// TestPeekWithoutMemory: bytes that no memory is left to join come as an error alone,
+// never as another number of bytes than was asked for.
+func TestPeekWithoutMemory(t *testing.T) {
+	for fails := range 20 { // of the tries to get memory, of which a request makes some
+		const n = 1500
+		feed := make(chan net.Buffers, 1)
+		feed <- net.Buffers{make([]byte, 1000), make([]byte, 1000)}
+		close(feed)
+		b := NewBufReaderBuffersChan(feed)
+		b.Allocator = NewScalableMemoryAllocator(1<<16, WithBacking(&scarce{backing.Heap(), fails}))
+		p, err := b.Peek(n)
+		if err == nil && len(p) != n || err != nil && (len(p) != 0 || !errors.Is(err, backing.ErrOutOfMemory)) {
+			t.Errorf("Peek(%d) gave %d bytes with %v", n, len(p), err)
+		}
+		b.Recycle()
 	}
 }

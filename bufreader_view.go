@@ -35,7 +35,11 @@ func (b *BufReader) peekSlow(n int) ([]byte, error) {
 	if err == nil {
 		return b.buf[b.r : b.r+n : b.r+n], nil
 	}
-	if have := b.Buffered(); have > b.w-b.r {
+	have := b.Buffered()
+	if have >= n { // there is no memory to join them
+		return nil, err
+	}
+	if have > b.w-b.r {
 		if merr := b.merge(have); merr != nil {
 			return nil, errors.Join(err, merr)
 		}
