@@ -115,21 +115,22 @@ func (r *MemoryReader) short(n int) error {
 	return io.ErrUnexpectedEOF
 }
 
-// advance consumes n bytes, n <= Length.
+// advance consumes n bytes, n <= Length, or none if there are not so many.
 func (r *MemoryReader) advance(n int) error {
 	r.Length -= n
-	for n > len(r.cur)-r.off {
-		n -= len(r.cur) - r.off
-		r.off = len(r.cur)
-		if r.Memory == nil || r.next >= len(r.Buffers) {
-			r.Length = 0
-			return io.ErrUnexpectedEOF
-		}
-		r.cur, r.off = r.Buffers[r.next], 0
-		r.next++
+	left := n - (len(r.cur) - r.off)
+	if left <= 0 {
+		r.off += n
+		return nil
 	}
-	r.off += n
-	return nil
+	for i := r.next; r.Memory != nil && i < len(r.Buffers); i++ {
+		if b := r.Buffers[i]; left <= len(b) {
+			r.cur, r.off, r.next = b, left, i+1
+			return nil
+		}
+		left -= len(r.Buffers[i])
+	}
+	return r.short(n - left)
 }
 
 // Read copies as many of the next bytes to p as are left and fit, and
@@ -198,11 +199,11 @@ func (r *MemoryReader) ReadByteTo(b ...*byte) error {
 	if err := r.need(len(b)); err != nil {
 		return err
 	}
+	if have := r.have(len(b)); have < len(b) {
+		return r.short(have)
+	}
 	for _, to := range b {
-		c, err := r.ReadByte()
-		if err != nil {
-			return err
-		}
+		c, _ := r.ReadByte() // it is there
 		if to != nil {
 			*to = c
 		}
@@ -294,7 +295,9 @@ func (r *MemoryReader) Offset() int {
 
 // MoveToEnd consumes everything, Length bytes. O(buffers passed), never allocates.
 func (r *MemoryReader) MoveToEnd() {
-	_ = r.advance(max(r.Length, 0))
+	if r.advance(max(r.Length, 0)) != nil {
+		_ = r.advance(r.Length) // which says now what there is
+	}
 	r.Length = 0
 }
 
@@ -302,6 +305,7 @@ func (r *MemoryReader) MoveToEnd() {
 // consumes nothing; nil when nothing is left. O(1), never allocates.
 func (r *MemoryReader) GetCurrent() []byte {
 	if !r.fill() {
+		r.Length = 0
 		return nil
 	}
 	n := min(len(r.cur)-r.off, r.Length)
@@ -312,9 +316,6 @@ func (r *MemoryReader) GetCurrent() []byte {
 // them; nil when nothing is left. O(1), never allocates.
 func (r *MemoryReader) Pop() []byte {
 	b := r.GetCurrent()
-	if len(b) == 0 {
-		r.Length = 0
-	}
 	r.off += len(b)
 	r.Length -= len(b)
 	return b
