@@ -136,7 +136,12 @@ type heldBlock struct {
 // connection, a message may be lost in part: send its messages to a reader from
 // [NewBufReaderChan].
 //
-// Recycle gives its memory back. O(1); the first block is taken with the first read.
+// Recycle gives its memory back. Without it a block is lost to the program, also when
+// the reader is garbage and when its stream has ended: defer r.Recycle().
+//
+// While it waits on anything but a plain TCP or Unix connection, such as one of TLS or a
+// wrapper, it keeps a block: where many are idle, use [NewBufReaderWithBufLen] with
+// blocks of 4096 bytes. O(1); the first block is taken with the first read.
 func NewBufReader(r io.Reader) *BufReader {
 	return NewBufReaderWithBufLen(r, DefaultBufLen)
 }
@@ -144,7 +149,8 @@ func NewBufReader(r io.Reader) *BufReader {
 // NewBufReaderWithBufLen makes a reader over r with blocks of bufLen bytes; any
 // size works, zero or less means [DefaultBufLen], and less than 16 counts as 16.
 //
-// Recycle gives its memory back. O(1); the first block is taken with the first read.
+// Recycle gives its memory back, see [NewBufReader]. O(1); the first block is taken with
+// the first read.
 func NewBufReaderWithBufLen(r io.Reader, bufLen int) *BufReader {
 	b := newReader(bufLen)
 	b.setSource(r)
