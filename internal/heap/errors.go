@@ -31,7 +31,7 @@ type MisuseError struct {
 // Error names the range and the reason.
 func (e *MisuseError) Error() string {
 	if e.Addr == 0 {
-		return fmt.Sprintf("gomem: release of %d bytes refused: %v", e.Size, e.Err)
+		return fmt.Sprintf("gomem: free of %d bytes refused: %v", e.Size, e.Err)
 	}
 	return fmt.Sprintf("gomem: free of %d bytes at %#x refused: %v", e.Size, e.Addr, e.Err)
 }

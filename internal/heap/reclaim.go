@@ -146,7 +146,6 @@ func (h *Heap) releaseIdle() {
 func (h *Heap) dropIdle() {
 	if h.set.Load() != nil {
 		s := h.pinLocked()
-		s.drain()
 		idle := s.takeIdle()
 		unpin(s)
 		h.dropSpans(idle)

@@ -15,6 +15,9 @@ func (h *Heap) regain(n, align int) (c *chunk, off int, err error) {
 	case h.set.Load() == nil:
 		return h.takeAgain(n, align)
 	case h.hopeless(n):
+		s := h.pinLocked()
+		s.drain()
+		unpin(s)
 		h.dropIdle()
 		return h.takeAgain(n, align)
 	}
