@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/gomem-go/gomem/bench/arenas"
@@ -51,5 +53,24 @@ func TestSummary(t *testing.T) {
 `
 	if report.String() != want {
 		t.Errorf("the summary is\n%s\nwant\n%s", report.String(), want)
+	}
+}
+
+// TestReadmeQuotesResults: the README's table is that of the published results.
+func TestReadmeQuotesResults(t *testing.T) {
+	read := func(path string) string {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	_, behind, found := strings.Cut(read("../../RESULTS.md"), "## In short\n\n")
+	table, _, closed := strings.Cut(behind, "\n\n")
+	if !found || !closed || strings.Count(table, "\n") < 4 {
+		t.Fatalf("no table in short: %q", table)
+	}
+	if !strings.Contains(read("../../../README.md"), "\n\n"+table+"\n\n") {
+		t.Errorf("the README does not have the table\n%s", table)
 	}
 }
