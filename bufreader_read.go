@@ -225,9 +225,9 @@ func (b *BufReader) WriteTo(w io.Writer) (int64, error) {
 // not take stay unread, and what lies behind the n bytes, too.
 //
 // Requires n >= 0, else [ErrInvalidSize]. As with [io.CopyN] the error is nil if and only
-// if n bytes were written: else it is [io.EOF] for any end of the stream, the source's or
-// w's, [io.ErrShortWrite] if w stopped without one, or [ErrInvalidWrite] if its count is
-// impossible. O(n), never allocates once the reader has a block.
+// if n bytes were written: else it is what the source or w said, which is [io.EOF] if the
+// stream ended before, [io.ErrShortWrite] if w stopped without an error, or
+// [ErrInvalidWrite] if its count is impossible. O(n), never allocates once the reader has a block.
 func (b *BufReader) CopyN(w io.Writer, n int64) (int64, error) {
 	if n < 0 {
 		return 0, fmt.Errorf("CopyN of %d bytes: %w", n, ErrInvalidSize)
