@@ -3,6 +3,7 @@ package heap
 import (
 	"runtime"
 	"testing"
+	"unsafe"
 
 	"github.com/gomem-go/gomem/offset"
 )
@@ -162,6 +163,7 @@ func TestSparesGoWithChunks(t *testing.T) {
 // bytes: of blocks that are whole, shortened or in parts.
 func TestMostlyDead(t *testing.T) {
 	const size, blocks = 16 << 10, maxSpan / (16 << 10)
+	mem := make([]byte, maxSpan+maxSlot)
 	part := new(parts)
 	part.gone, part.stride = make([]uint64, maxSpan/64), 1
 	for _, c := range []struct {
@@ -175,6 +177,7 @@ func TestMostlyDead(t *testing.T) {
 	} {
 		for _, state := range []uint32{stateCut, stateParts} {
 			sp := newStrip(maxSpan)
+			sp.base = unsafe.Pointer(&mem[0])
 			for range blocks {
 				sp.cut(size)
 			}
