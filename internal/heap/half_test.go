@@ -45,7 +45,7 @@ func TestFirstSpansAreHalf(t *testing.T) {
 // TestHalfSpansFillTheRest: where no whole span finds room a half one does, before
 // the heap grows.
 func TestHalfSpansFillTheRest(t *testing.T) {
-	needPins(t) // else a stack that moves has another shard
+	needPins(t)                                     // else a stack that moves has another shard
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // one shard
 	const n = 64
 	var odd, even bool // numbers of units; a chunk that does not begin at one has one fewer

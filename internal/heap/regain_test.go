@@ -55,7 +55,7 @@ func TestRefusalsRarelyStop(t *testing.T) {
 				t.Errorf("%d bytes live at a limit of %d", live, limit)
 			}
 			mustVerify(t, h)
-			if n := testing.AllocsPerRun(100, func() { _, _ = h.TryMalloc(1 << 20) }); n > 2 {
+			if n := testing.AllocsPerRun(100, func() { _, _ = h.TryMalloc(1 << 20) }); n > 12 { // 2, or 11 without optimization
 				t.Errorf("a refusal allocates %v times", n)
 			}
 		})
