@@ -227,7 +227,8 @@ func (b *BufReader) WriteTo(w io.Writer) (int64, error) {
 // Requires n >= 0, else [ErrInvalidSize]. As with [io.CopyN] the error is nil if and only
 // if n bytes were written: else it is what the source or w said, which is [io.EOF] if the
 // stream ended before, [io.ErrShortWrite] if w stopped without an error, or
-// [ErrInvalidWrite] if its count is impossible. O(n), never allocates once the reader has a block.
+// [ErrInvalidWrite] if its count is impossible. O(n), never allocates once the reader has
+// a block.
 func (b *BufReader) CopyN(w io.Writer, n int64) (int64, error) {
 	if n < 0 {
 		return 0, fmt.Errorf("CopyN of %d bytes: %w", n, ErrInvalidSize)

@@ -121,10 +121,10 @@ func WithPooledChunks(on bool) Option { return func(c *settings) { c.pooled = on
 // 64; a source rounds them up to pages, and adds guard pages if they were asked for. The
 // bound is never exceeded, not even by a byte: a Malloc that would need more fails with
 // ErrLimit, after it has looked for memory in the caches of all processors, for
-// which the world stops for 20 to 50 µs. If that was in vain several times, it looks
-// again only once a 64th of the mapped bytes was freed, or what is live has become
-// sufficiently less: so a cache may run at its limit and free its oldest block each
-// time it is refused one. n <= 0 means no bound but [math.MaxInt], past which a Malloc
+// which the world stops for 20 to 50 µs. If that was in vain, it looks again only once
+// what is live has become less by what it needs, or, after more of them in vain, by twice
+// that and so on, or once a 64th of the mapped bytes was freed: so a cache may run at its
+// limit and free its oldest block each time it is refused one. n <= 0 means no bound but [math.MaxInt], past which a Malloc
 // fails with ErrOutOfMemory: a 32-bit system may have more than those 2 GiB.
 func WithMaxBytes(n int) Option { return func(c *settings) { c.MaxBytes = max(n, 0) } }
 

@@ -119,8 +119,11 @@ func (s *SharedMemory) drop(free func(*SharedMemory), tooOften func(*SharedMemor
 // tooOften reports the release of a frame that nobody holds, where its allocator is in
 // debug mode.
 func (s *SharedMemory) tooOften() error {
-	if a := s.home.allocator(); a.engine().Watched() {
-		a.engine().RefuseRelease(s.size, ErrReleased)
+	if s.home == nil { // of no reader
+		return ErrReleased
+	}
+	if h := s.home.allocator().engine(); h.Watched() {
+		h.RefuseRelease(s.size, ErrReleased)
 	}
 	return ErrReleased
 }

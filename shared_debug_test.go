@@ -2,10 +2,20 @@ package gomem
 
 import (
 	"errors"
+	"io"
 	"runtime"
 	"strings"
 	"testing"
 )
+
+// TestZeroFrame: a handle that no reader made is a released one.
+func TestZeroFrame(t *testing.T) {
+	var s SharedMemory
+	n, err := s.WriteTo(io.Discard)
+	if n != 0 || s.Len() != 0 || s.Memory().Size != 0 || s.Release() != ErrReleased || s.Retain() != ErrReleased || err != ErrReleased {
+		t.Errorf("%d bytes, %v", n, err)
+	}
+}
 
 // TestReleaseTooOftenIsReported: debug mode tells of a frame that is released too often,
 // also if nobody looks at the error of Release, and whatever came after the frame.

@@ -43,9 +43,9 @@ func WithIdleChunks(some, most int) Option {
 // WithScanned makes arenas in which any Go pointer may be stored without
 // [Attach]: objects of a type with pointers lie in slabs of that type, which
 // the collector scans. An idle arena keeps of each type the last slab, of 32 KiB at most;
-// one that needs more has it from the Go heap each time. It costs three to fifteen times
-// as much as an arena with Attach, and for many small types, or more than 32 KiB of one,
-// about as much as the Go heap: it is for code that cannot attach.
+// one that needs more has it from the Go heap each time. So it costs several times as
+// much as an arena with Attach, and for a few objects of many types as much as the Go
+// heap: it is for code that cannot attach.
 func WithScanned() Option { return func(s *settings) { s.scanned = true } }
 
 // WithDebug starts the pool in debug mode. See [AllocatorPool.EnableDebugMode],

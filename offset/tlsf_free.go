@@ -19,8 +19,8 @@ func (t *TLSF) Free(start, size int) error {
 // FreeBlock is Free for whole blocks only: it returns false and changes
 // nothing if [start, start+size) is not a whole block as Allocate returned it.
 // What is left of a block that was freed in part counts as a whole block if it begins
-// where a granule does and has no hole. FreeBlock saves callers that must free whole blocks a call of
-// [TLSF.BlockSize]. O(1), never allocates.
+// where a granule does and has no hole. FreeBlock saves callers that must free whole
+// blocks a call of [TLSF.BlockSize]. O(1), never allocates.
 func (t *TLSF) FreeBlock(start, size int) bool {
 	g := uint(start) >> (t.shift & 63)
 	nodes, tags := t.nodes, t.tags

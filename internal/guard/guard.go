@@ -149,6 +149,9 @@ func (b *Block) change(from, to int, st state, freed Stack) {
 // Release marks the freed bytes [from, to) of Mem, of one Free, as given back.
 func (b *Block) Release(from, to int) { b.change(from, to, gone, b.segs[b.find(from)].freed) }
 
+// Whole says whether nothing of the block was freed.
+func (b *Block) Whole() bool { return b.Left == b.size }
+
 // ReleaseDead marks all freed bytes as given back, and yields where they are in Mem.
 func (b *Block) ReleaseDead(yield func(from, to int) bool) {
 	for i := range b.segs {

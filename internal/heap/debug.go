@@ -206,10 +206,10 @@ func (h *Heap) watchBlock(n, align int, where guard.Stack) (*watched, error) {
 }
 
 // giveUpDead gives back the freed parts of live blocks that are out of quarantine, with
-// the red zones between them, and says whether there were any. Under mu.
+// the red zones between them, and says whether there were any. O(live blocks). Under mu.
 func (h *Heap) giveUpDead() (gave bool) {
 	for w := range h.debug.all {
-		if w.chunk == nil || w.queued > 0 {
+		if w.chunk == nil || w.queued > 0 || w.Whole() {
 			continue
 		}
 		h.debug.report(w.CheckAll())

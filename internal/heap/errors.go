@@ -90,18 +90,18 @@ func (h *Heap) misuse(why error, b []byte) error {
 
 // Refuse counts and reports a misuse that the caller found.
 func (h *Heap) Refuse(b []byte, why error) {
-	h.reported(h.misuse(h.here(why), b))
+	h.reported(h.misuse(h.withStack(why), b))
 }
 
 // RefuseRelease is Refuse for a release of n bytes of which it is not known where they
 // were. Only in debug mode.
 func (h *Heap) RefuseRelease(n int, why error) {
 	h.refused.Add(1)
-	h.reported(&MisuseError{Size: n, Err: h.here(why)})
+	h.reported(&MisuseError{Size: n, Err: h.withStack(why)})
 }
 
-// here is why with the stack of the caller, in debug mode.
-func (h *Heap) here(why error) error {
+// withStack is why with the stack of the caller, in debug mode.
+func (h *Heap) withStack(why error) error {
 	if h.debug != nil {
 		why = guard.FreedAt(why, guard.Callers(h.debug.depth))
 	}

@@ -77,10 +77,90 @@ func TestRefusedUntilFreed(t *testing.T) {
 		}
 	}
 	mustFree(t, h, blocks...)
+	if h.vain.times == 0 {
+		t.Error("nothing was in vain")
+	}
 	for range 20 { // in one piece each
 		if _, err := h.TryMalloc(64 << 10); err != nil {
 			t.Fatal(err)
 		}
 	}
 	mustVerify(t, h)
+}
+
+// TestHopeless: after a reclaim in vain the next one waits until as much less is live as
+// is needed, or, after more of them, a multiple, or until a 64th of the heap was freed.
+func TestHopeless(t *testing.T) {
+	const n = 1000
+	h := sharedOut(t, n)
+	total, freed := h.totals()
+	live, part := int64(total-freed), uint64(h.mapped/64)
+	for _, c := range []struct {
+		times int
+		fewer int64
+		freed uint64
+		want  bool
+	}{
+		{0, 0, 0, false},
+		{1, n - 1, part - 1, true}, {1, n, part - 1, false}, {1, 0, part, false},
+		{4, n - 1, 0, true}, {4, n, 0, false},
+		{5, 2*n - 1, 0, true}, {5, 2 * n, 0, false},
+		{12, 256*n - 1, 0, true}, {12, 256 * n, 0, false}, {99, 256 * n, 0, false},
+	} {
+		h.vain = vain{times: c.times, live: live + c.fewer, freed: freed - c.freed}
+		if got := h.hopeless(n); got != c.want {
+			t.Errorf("%d in vain, %d bytes fewer, %d freed of %d: %v", c.times, c.fewer, c.freed, h.mapped, got)
+		}
+	}
+	h.vain = vain{times: 1, live: live, freed: freed}
+	if h.vain.freed -= part; !h.hopeless(h.mapped) {
+		t.Error("there is hope for more than was freed")
+	}
+}
+
+// TestHopelessFindsItsOwn: where a reclaim is hopeless, a span of the own shard that has
+// become empty serves, be it the owner or another who freed its last block. What a reclaim
+// brings gives hope again.
+func TestHopelessFindsItsOwn(t *testing.T) {
+	needPins(t)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	const n, more = 100, 8000 // aligned, so that no slot serves
+	for _, remote := range []bool{false, true} {
+		h := sharedOut(t, n)
+		h.cfg.MaxBytes = 2 << 20
+		blocks := fillUp(t, h, n)
+		nearlyEmpty := func(sp *span) (last []byte) { // but for one block
+			for _, b := range blocks {
+				if h.spanAt(addressOf(b)) != sp {
+					continue
+				}
+				if last != nil {
+					mustFree(t, h, last)
+				}
+				last = b
+			}
+			return last
+		}
+		first, second := h.spanAt(addressOf(blocks[len(blocks)/3])), h.spanAt(addressOf(blocks[len(blocks)*2/3]))
+		last := nearlyEmpty(first)
+		if _, err := h.MallocAligned(more, 64); !errors.Is(err, ErrLimit) {
+			t.Fatal(err)
+		}
+		if remote {
+			freeElsewhere(t, h, newShard(), last)
+		} else {
+			mustFree(t, h, last)
+		}
+		at := h.reclaimed
+		if _, err := h.MallocAligned(more, 64); err != nil || h.reclaimed != at {
+			t.Errorf("remote %v: %v, stopped %v", remote, err, h.reclaimed != at)
+		}
+		fillUp(t, h, more)
+		mustFree(t, h, nearlyEmpty(second))
+		h.vain.live = 1 << 40 // so there is hope
+		if _, err := h.MallocAligned(more, 64); err != nil || h.reclaimed == at || h.vain.times != 0 {
+			t.Errorf("remote %v: %v, stopped %v, %d times in vain before", remote, err, h.reclaimed != at, h.vain.times)
+		}
+		mustVerify(t, h)
+	}
 }
