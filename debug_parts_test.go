@@ -14,7 +14,7 @@ func TestPartsServeOthersInDebugMode(t *testing.T) {
 				t.Fatal("refused")
 			}
 		}
-		a.Trim() // nothing is in quarantine
+		a.Trim()    // nothing is in quarantine
 		b[part+3]++ // in what is kept of the second part
 		if _, err := a.TryMalloc(100 << 10); err != nil {
 			t.Errorf("in parts of %d: 200 of 240 KiB are free: %v", part, err)
