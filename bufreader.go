@@ -59,7 +59,8 @@ var readerMemory = sync.OnceValue(func() *ScalableMemoryAllocator {
 // While it waits for its source, a reader without unread bytes, without views in use
 // and without blocks with live frames holds at most one block. On a *net.TCPConn or
 // *net.UnixConn under Unix it holds none: an idle connection costs no buffer. On other
-// sources the block must be there before the wait begins. The blocks under views of
+// sources the block must be there before the wait begins. After an error, as that at the
+// end of the stream, it holds none on any source. The blocks under views of
 // earlier calls are given back before the wait, not by calls that find all they need in
 // the front block. If the source panics, the blocks are given back and the panic
 // continues.
@@ -136,8 +137,8 @@ type heldBlock struct {
 // connection, a message may be lost in part: send its messages to a reader from
 // [NewBufReaderChan].
 //
-// Recycle gives its memory back. Without it a block is lost to the program, also when
-// the reader is garbage and when its stream has ended: defer r.Recycle().
+// Recycle gives its memory back: defer it. A reader that is dropped without it, before it
+// has returned an error or with bytes unread, loses its blocks to the program.
 //
 // While it waits on anything but a plain TCP or Unix connection, such as one of TLS or a
 // wrapper, it keeps a block: where many are idle, use [NewBufReaderWithBufLen] with

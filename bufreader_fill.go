@@ -106,14 +106,14 @@ func (b *BufReader) newFront() error {
 // request, not for each of its reads, because a defer costs as much as the rest.
 func (b *BufReader) more() error {
 	if b.err != nil || b.src == nil || b.front == nil || !b.queue.empty() {
-		return b.moreBehind()
+		return b.ended(b.moreBehind())
 	}
 	// The common case: one block. If nobody looks at what was read of it, it is
 	// used again from the beginning.
 	p := b.buf
 	if unread, size := b.w-b.r, len(p); unread == 0 {
 		if b.raw != nil || !b.regular() || !b.reusable() {
-			return b.fillEmpty()
+			return b.ended(b.fillEmpty())
 		}
 		b.r, b.w = 0, 0
 	} else {
@@ -137,12 +137,29 @@ func (b *BufReader) more() error {
 		return nil
 	}
 	if n == 0 && err == nil {
-		return b.fillTail() // which is patient
+		return b.ended(b.fillTail()) // which is patient
 	}
 	if n != 0 {
 		err = invalidRead(n, len(p))
 	}
+	return b.ended(err)
+}
+
+// ended passes err on. After an error a reader without unread bytes needs no block: one
+// whose stream has ended costs nothing, even if nobody recycles it.
+func (b *BufReader) ended(err error) error {
+	if err != nil && b.Buffered() == 0 {
+		b.giveUpIdle()
+	}
 	return err
+}
+
+// giveUpIdle lets go of the front, if there is one and no views hold it.
+func (b *BufReader) giveUpIdle() {
+	if b.front != nil && (!b.HoldViews || b.viewless()) {
+		b.giveUpFront()
+	}
+	b.shrink()
 }
 
 // moreBehind is more for the other cases: an error that waits, packets, an empty

@@ -68,14 +68,6 @@ func (s *rawSource) tryRead(fd uintptr) bool {
 	return true
 }
 
-// giveUpIdle lets go of the front, if there is one and no views hold it.
-func (b *BufReader) giveUpIdle() {
-	if b.front != nil && (!b.HoldViews || b.viewless()) {
-		b.giveUpFront()
-	}
-	b.shrink()
-}
-
 // fillIdle is fillTail for a reader without unread bytes over a socket.
 func (b *BufReader) fillIdle() error {
 	s := b.raw
@@ -84,7 +76,6 @@ func (b *BufReader) fillIdle() error {
 	s.rd = nil
 	switch {
 	case err != nil: // deadline, or closed; maybe before it came to a try
-		b.giveUpIdle()
 		if op, ok := err.(*net.OpError); ok {
 			op.Op = "read"
 		}

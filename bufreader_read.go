@@ -48,11 +48,12 @@ func (b *BufReader) readEmpty(p []byte) (int, error) {
 	if len(p) == 0 {
 		err := b.err
 		b.err = nil
-		return 0, err
+		return 0, b.ended(err)
 	}
 	if b.err == nil && b.src != nil && len(p) >= b.blockLen() {
 		b.vacateFront() // so that UnreadByte does not find what came before p
-		return b.pull(p)
+		n, err := b.pull(p)
+		return n, b.ended(err)
 	}
 	return 0, b.more()
 }
