@@ -31,13 +31,22 @@ func shardCount() int { return runtime.GOMAXPROCS(0) }
 // pin keeps the goroutine on its P and returns the P's shard, noShard if
 // there is none. Call unpin in either case, soon, and do not block, allocate or lock in
 // between.
-func (h *Heap) pin() *shard { return h.published().of(procPin()) }
+//
+// It pins before it loads the set: who pauses the heap waits for those that are pinned, and
+// not for those that only know the set that was. [TestSections, which reads the machine
+// code, for which it is not inlined]
+//
+//go:noinline
+func (h *Heap) pin() *shard {
+	id := procPin()
+	return h.published().of(id)
+}
 
 func unpin(*shard) { procUnpin() }
 
 // pinFor is pin for a free in sp. Whether the shard is the owner of sp, so that
 // the free is local, is for the caller to see.
-func (h *Heap) pinFor(*span) *shard { return h.published().of(procPin()) }
+func (h *Heap) pinFor(*span) *shard { return h.pin() }
 
 // counts returns what the shard counts, for others than its owner (runtime
 // assumption 3). Freed first: what is freed was allocated before.

@@ -210,8 +210,8 @@ func lookForP() (place uintptr) {
 //
 //go:norace
 func peek(p *uintptr) (head [2]uint32) {
-	if *p%unsafe.Alignof(*p) != 0 {
-		return head
+	if *p%unsafe.Alignof(*p) != 0 || *p < pageSize || *p >= 1<<48 {
+		return head // spares most faults, at each of which a debugger would stop
 	}
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() { _ = recover() }()

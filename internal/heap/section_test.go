@@ -3,6 +3,7 @@
 package heap
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -225,6 +226,9 @@ func TestSections(t *testing.T) {
 		{[]string{"-gcflags=-N -l"}, false},
 	} {
 		code, on := disassemble(t, build.flags)
+		if !pinsFirst(t, code[thisPackage+"(*Heap).pin"]) {
+			t.Errorf("%q: pin loads the set before it has pinned", build.flags)
+		}
 		called := false
 		for _, f := range withSections {
 			if !marked(t, f) {
@@ -254,6 +258,23 @@ func TestSections(t *testing.T) {
 			t.Errorf("%q: sections call: %v", build.flags, called)
 		}
 	}
+}
+
+// pinsFirst says whether what comes of published, or calls it, stands behind the call of
+// procPin.
+func pinsFirst(t *testing.T, pin []string) bool {
+	t.Helper()
+	text, err := os.ReadFile("shard.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, _, _ := strings.Cut(string(text), "\nfunc (h *Heap) published()")
+	inlined := fmt.Sprintf("shard.go:%d\t", strings.Count(before, "\n")+2)
+	pinned := slices.IndexFunc(pin, func(line string) bool { return strings.Contains(line, "runtime.procPin") })
+	loads := slices.IndexFunc(pin, func(line string) bool {
+		return strings.Contains(line, inlined) || strings.Contains(line, ".published")
+	})
+	return pinned >= 0 && pinned < loads
 }
 
 const thisPackage = "github.com/gomem-go/gomem/internal/heap."
