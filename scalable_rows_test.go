@@ -3,6 +3,7 @@ package gomem
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"sync"
 	"testing"
 	"unsafe"
@@ -302,6 +303,12 @@ func TestG26ChildrenAreSnapshots(t *testing.T) {
 		}
 		if children[0].Malloc(10) != nil || children[0].Free(b) {
 			t.Error("the snapshot hands out or takes back memory")
+		}
+		blocks := children[0].GetBlocks()
+		told := fmt.Sprint(blocks)
+		clear(blocks)
+		if got := fmt.Sprint(children[0].GetBlocks()); len(blocks) == 0 || got != told {
+			t.Errorf("after a change to what the snapshot told it tells %s, before %s", got, told)
 		}
 		var others sync.WaitGroup
 		others.Go(func() {

@@ -270,6 +270,7 @@ func TestL21StatsWhileWorking(t *testing.T) {
 			for i := range 500 {
 				ac := p.Get()
 				NewSlice[byte](ac, i*100, i*100)
+				NewSlice[byte](ac, 128<<10, 128<<10) // needs a chunk, which the pool keeps
 				ac.Release()
 			}
 		})
@@ -302,13 +303,16 @@ func TestL22AttachKinds(t *testing.T) {
 	Attach(ac, (*int)(nil))
 	Attach(ac, [2]*int{new(int), nil})
 	a, b := new(int), new(int)
-	n := len(ac.core.attached.pointers)
+	n, values := len(ac.core.attached.pointers), len(ac.core.attached.values)
 	for range 200_000 {
 		Attach(ac, a)
 		Attach(ac, b)
 	}
 	if got := len(ac.core.attached.pointers) - n; got != 2 {
 		t.Errorf("two pointers attached often are kept %d times", got)
+	}
+	if got := len(ac.core.attached.values) - values; got != 0 {
+		t.Errorf("two pointers attached often are kept as %d values, too", got)
 	}
 	ac.Release()
 }
