@@ -46,9 +46,10 @@ func (h *Heap) slack() bool {
 }
 
 // reclaim takes in what was freed remotely, returns the empty spans of every
-// shard to the chunks, and hands the spans with free slots of those shards
-// that have been quiet since the last time to the shard of the current P. So
-// the memory of a P that no longer runs this program's allocations is not lost.
+// shard to the chunks, and hands spans with free slots to the shard of the current P: all
+// of those shards that have been quiet since the last time, half of the others. So the
+// memory of a P that no longer runs this program's allocations is not lost, and a goroutine
+// that goes from P to P does not leave its free slots behind on each.
 // It also melts strips that are mostly dead, and says whether there may be more
 // of them. Under mu.
 func (h *Heap) reclaim() (more bool) {
@@ -76,8 +77,12 @@ func (h *Heap) reclaim() (more bool) {
 		}
 		h.lending = h.lending || s.lent > 0 && s.lentAt == s.malloced
 		h.dropSpans(s.takeIdle())
-		if me != noShard && s != me && s.malloced == s.seen {
-			me.takeOver(s)
+		if me != noShard && s != me {
+			if s.malloced == s.seen {
+				me.takeOver(s)
+			} else { // all would have it grow the heap in turn
+				me.takeHalf(s)
+			}
 		}
 		s.seen = s.malloced
 	}
@@ -113,6 +118,21 @@ func (h *Heap) meltMore() (more bool) {
 func (h *Heap) reclaimAll() {
 	for more := h.reclaim(); more; {
 		more = h.meltMore()
+	}
+}
+
+// takeHalf makes s the owner of every second span with free slots that from owns, but not of
+// those that serve there.
+func (s *shard) takeHalf(from *shard) {
+	for c := range from.spans {
+		l := &from.spans[c]
+		for sp := l.front; sp != nil && sp.next != nil; {
+			next := sp.next.next
+			l.remove(sp)
+			sp.owner.Store(s)
+			s.file(sp)
+			sp = next
+		}
 	}
 }
 

@@ -232,7 +232,7 @@ func (s *shard) refillOwn(c int) bool {
 	s.usedUp(sp)
 	if !sp.carve() {
 		l := &s.spans[c]
-		if sp = l.front; sp == nil {
+		if sp = l.next(); sp == nil {
 			return false
 		}
 		l.remove(sp)

@@ -337,6 +337,24 @@ func (l *list) push(sp *span) {
 	}
 }
 
+// drainPart: a span with fewer than one in so many slots live has few.
+const drainPart = 4
+
+// next returns the span that is to serve: the first one. But if that has few live slots,
+// and the one behind it more, it goes to the end instead: so such spans drain after a peak.
+func (l *list) next() *span {
+	sp := l.front
+	if sp == l.live || sp == nil || sp.used() == 0 {
+		return sp
+	}
+	if behind := sp.next; sp.used() < sp.carved/drainPart && (behind.chunk.index < sp.chunk.index || behind.chunk == sp.chunk && sp.used() < behind.used()) {
+		l.remove(sp)
+		l.push(sp)
+		return behind
+	}
+	return sp
+}
+
 func (l *list) remove(sp *span) {
 	sp.moveTo(isFull)
 	if sp == l.live {
