@@ -86,6 +86,7 @@ func (h *Heap) reclaim() (more bool) {
 		}
 		s.seen = s.malloced
 	}
+	h.pass, h.unseen = h.pass+1, h.spanned[stripClass]/minStrip
 	return h.meltPaused()
 }
 
@@ -93,13 +94,14 @@ func (h *Heap) reclaim() (more bool) {
 // pause, and says whether there may be more of them. Under mu, with the heap paused.
 func (h *Heap) meltPaused() (more bool) {
 	var dead *span
-	left := meltBatch
+	left := batch{pauseBatch, meltBatch}
 	for _, s := range h.set.Load().byID {
 		dead = h.freezeDead(s, dead, &left)
 	}
 	h.resume()
 	h.dissolve(dead)
-	return left == 0
+	h.unseen -= pauseBatch - left.looks // of more another call has begun to look at all anew
+	return left.done() && h.unseen > 0
 }
 
 // meltMore melts strips that reclaim or meltMore has left, with the same result. It
@@ -122,15 +124,13 @@ func (h *Heap) reclaimAll() {
 }
 
 // takeHalf makes s the owner of every second span with free slots that from owns, but not of
-// those that serve there.
+// those that serve there, nor of strips, which have no room.
 func (s *shard) takeHalf(from *shard) {
-	for c := range from.spans {
+	for c := range stripClass {
 		l := &from.spans[c]
 		for sp := l.front; sp != nil && sp.next != nil; {
 			next := sp.next.next
-			l.remove(sp)
-			sp.owner.Store(s)
-			s.file(sp)
+			s.takeListed(l, sp)
 			sp = next
 		}
 	}
@@ -146,13 +146,17 @@ func (s *shard) takeOver(from *shard) {
 			}
 		}
 		for l := &from.spans[c]; l.front != nil; {
-			sp := l.front
-			l.remove(sp)
-			sp.owner.Store(s)
-			s.file(sp)
+			s.takeListed(l, l.front)
 		}
 	}
 	from.idle = 0
+}
+
+// takeListed makes s the owner of sp, which is in the list l of another shard.
+func (s *shard) takeListed(l *list, sp *span) {
+	l.remove(sp)
+	sp.owner.Store(s)
+	s.file(sp)
 }
 
 // releaseIdle returns empty spans of the current P's shard to the chunks.

@@ -9,6 +9,8 @@ type sharing struct {
 	wait    [classes]uint32       // blocks to place one by one before the next span of a class
 	parted  [classes - small]bool // classes that are to be cut from strips, as each shard learns under mu
 	vain    vain                  // reclaims that did not bring what was missing
+	pass    uint32                // numbers the looks at all strips
+	unseen  int                   // strips that are left to look at after the last reclaim, at most
 	dry     int                   // blocks to place before the next try to find a place for a strip
 }
 

@@ -75,6 +75,7 @@ type span struct {
 	where      uint8
 	stock      uint32 // free slots when the span became the current one, or was carved last
 	last, most uint32 // of a strip, see there
+	pass       uint32 // in which a strip was looked at last
 	chunk      *chunk
 	off        int // of base in the chunk
 	next, prev *span
@@ -85,7 +86,7 @@ type span struct {
 
 	// Written by others than the owner; on a line of its own. With this a span has 256
 	// bytes, and so the Go heap begins it where a line begins.
-	_        [56]byte
+	_        [48]byte
 	notified uint32 // 1 while the span is on its owner's remote stack
 	remote   *span  // next on that stack
 	bits     []uint32

@@ -50,6 +50,8 @@ const (
 	deadPart   = 4        // a strip melts if it holds one in so many of the blocks that it held,
 	deadBytes  = 8        // or of its bytes
 	meltBatch  = 32       // strips that melt in one go: in as many there is room for a block, and others wait
+	lookBatch  = 64       // strips that are looked at in one go by a shard for itself,
+	pauseBatch = 1024     // and while all are paused
 )
 
 func granules(n uint32) uint32 { return (n + chunkUnit - 1) / chunkUnit }
@@ -291,27 +293,45 @@ func (h *Heap) placeStrip() *span {
 }
 
 // meltDead melts some of the strips of the P's shard that are mostly dead, and says
-// whether there was one. Under mu.
+// whether there was one. It goes on behind those that were looked at last, and so looks at
+// no more than one strip for each block, however many there are. Under mu.
 func (h *Heap) meltDead() bool {
-	s, left := h.pinLocked(), meltBatch
+	s := h.pinLocked()
+	if sp := s.spans[stripClass].front; sp != nil && sp.pass == h.pass {
+		h.pass++
+	}
+	left := batch{lookBatch, meltBatch}
 	dead := h.freezeDead(s, nil, &left)
 	unpin(s)
 	h.dissolve(dead)
 	return dead != nil
 }
 
-// freezeDead freezes strips of s that are mostly dead, as many as are left to freeze,
-// and links them through next, in front of dead. Under mu, pinned to s or with the
-// heap paused.
-func (h *Heap) freezeDead(s *shard, dead *span, left *int) *span {
-	for sp := s.spans[stripClass].front; sp != nil && sp.used() > 0 && *left > 0; {
-		next := sp.next
-		if sp.mostlyDead() {
-			h.freeze(s, sp)
-			sp.next, dead = dead, sp
-			*left--
+// batch is how many strips may be looked at, and melt, in one go.
+type batch struct{ looks, melts int }
+
+func (b batch) done() bool { return b.looks == 0 || b.melts == 0 }
+
+// freezeDead freezes strips of s that are mostly dead, of those that were not looked at in
+// this pass, and links them through next, in front of dead. What is looked at and stays
+// goes to the end of the list. Under mu, pinned to s or with the heap paused.
+func (h *Heap) freezeDead(s *shard, dead *span, left *batch) *span {
+	l := &s.spans[stripClass]
+	for !left.done() {
+		sp := l.front
+		if sp == nil || sp.used() == 0 || sp.pass == h.pass {
+			break
 		}
-		sp = next
+		left.looks--
+		sp.pass = h.pass
+		if !sp.mostlyDead() {
+			l.remove(sp)
+			l.push(sp)
+			continue
+		}
+		left.melts--
+		h.freeze(s, sp)
+		sp.next, dead = dead, sp
 	}
 	return dead
 }

@@ -57,6 +57,10 @@ func deadStripsMelt(t *testing.T, trim bool) {
 	if !h.reclaim() || before-dead() != meltBatch {
 		t.Errorf("of %d strips %d are left", before, dead())
 	}
+	h.unseen = 1 // as if others had begun to look at all anew, again and again
+	if h.meltMore() {
+		t.Error("the looks do not end")
+	}
 	h.mu.Unlock()
 	if trim {
 		if err := h.Trim(); err != nil || dead() > 0 {
