@@ -193,7 +193,7 @@ func (h *Heap) take(n, align int) (c *chunk, off int, err error) {
 	if c, off = h.takeMapped(n, align); c != nil {
 		return c, off, nil
 	}
-	if h.reclaimWorthwhile() {
+	if h.reclaimWorthwhile(n) {
 		h.reclaim()
 		if c, off = h.takeMapped(n, align); c != nil {
 			return c, off, nil

@@ -20,16 +20,29 @@ func (h *Heap) resume() {
 	}
 }
 
+// looksForBlock is how many chunks are looked at for a large block, about.
+const looksForBlock = 16
+
 // reclaimWorthwhile says whether so much of the mapped memory is neither in
 // use nor free in the chunks that the shards must hold it, and so much was
 // allocated since the last time that this one is paid for. A load that needs its
-// spans again at once has the heap grow instead. Under mu.
-func (h *Heap) reclaimWorthwhile() bool {
+// spans again at once has the heap grow instead. To see that takes a look at each chunk,
+// so for blocks of n bytes that get a chunk each it is done for one in some. Under mu.
+func (h *Heap) reclaimWorthwhile(n int) bool {
 	if h.set.Load() == nil {
 		return false
 	}
 	total, _ := h.totals()
-	return total-h.reclaimed >= uint64(min(h.mapped/2, maxChunk)) && h.slack()
+	if total-h.reclaimed < max(uint64(min(h.mapped/2, maxChunk)), uint64(h.nchunks)*uint64(min(n, h.mapped))/looksForBlock) {
+		return false
+	}
+	if h.slack() {
+		return true
+	}
+	if n >= ownChunk {
+		h.reclaimed = total
+	}
+	return false
 }
 
 // slack says whether much of the mapped memory is neither in use nor free in the
@@ -208,6 +221,9 @@ func (h *Heap) dropEmpty(most int, one bool) (dropped int) {
 	}
 	for _, unused := range []bool{true, false} {
 		for _, c := range slices.Backward(h.chunks) {
+			if h.nempty == 0 {
+				return dropped
+			}
 			if dropped < most && c != nil && c.idle && c != lent && unused == (c.used != h.period) && !stays(c) {
 				h.dropChunk(c)
 				dropped++
@@ -229,6 +245,9 @@ func (h *Heap) crowded(n int) bool {
 // dropFor removes empty chunks of n bytes in all, to make place for one of that
 // size, if there are so many; in a small heap also if there are half as many. Under mu.
 func (h *Heap) dropFor(n int) bool {
+	if h.nempty == 0 {
+		return false
+	}
 	empty, lent := 0, h.loan()
 	for _, c := range h.chunks {
 		if c != nil && c.idle && c != lent {

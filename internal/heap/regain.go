@@ -39,9 +39,10 @@ func (h *Heap) regain(n, align int) (c *chunk, off int, err error) {
 // live bytes are not n fewer than they were since the last one. A cache at its limit that
 // frees a block whenever it is refused one is refused again for each block, and after some
 // reclaims in vain it has to free twice as much from one to the next, and so on, up to a
-// 64th of what is mapped. Under mu, in a heap that is shared out.
+// 64th of what is mapped, or 1 MiB but no more than a quarter. Under mu, in a heap that is
+// shared out.
 func (h *Heap) hopeless(n int) bool {
-	const some, most = 4, 12
+	const some, most, little = 4, 12, 1 << 20
 	v := &h.vain
 	if v.times == 0 {
 		return false
@@ -50,7 +51,7 @@ func (h *Heap) hopeless(n int) bool {
 	live := int64(total - freed)
 	v.live = max(v.live, live)
 	return v.live-live < int64(min(n, h.mapped))<<max(min(v.times, most)-some, 0) &&
-		freed-v.freed < uint64(max(n, h.mapped/64))
+		freed-v.freed < uint64(max(n, h.mapped/64, min(little, h.mapped/4)))
 }
 
 // hope forgets about reclaims in vain. Under mu.

@@ -89,12 +89,13 @@ func TestRefusedUntilFreed(t *testing.T) {
 }
 
 // TestHopeless: after a reclaim in vain the next one waits until as much less is live as
-// is needed, or, after more of them, a multiple, or until a 64th of the heap was freed.
+// is needed, or, after more of them, a multiple, or until a quarter of a small heap was
+// freed, or 1 MiB, or a 64th of a large one.
 func TestHopeless(t *testing.T) {
 	const n = 1000
 	h := sharedOut(t, n)
 	total, freed := h.totals()
-	live, part := int64(total-freed), uint64(h.mapped/64)
+	live, part := int64(total-freed), uint64(h.mapped/4)
 	for _, c := range []struct {
 		times int
 		fewer int64
@@ -115,6 +116,15 @@ func TestHopeless(t *testing.T) {
 	h.vain = vain{times: 1, live: live, freed: freed}
 	if h.vain.freed -= part; !h.hopeless(h.mapped) {
 		t.Error("there is hope for more than was freed")
+	}
+	for mapped, part := range map[int]uint64{2 << 20: 512 << 10, 32 << 20: 1 << 20, 128 << 20: 2 << 20} {
+		h.mapped = mapped
+		h.vain.freed = freed - part
+		enough := h.hopeless(n)
+		h.vain.freed++
+		if enough || !h.hopeless(n) {
+			t.Errorf("of %d bytes mapped it is not enough that %d were freed", mapped, part)
+		}
 	}
 }
 

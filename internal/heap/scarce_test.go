@@ -153,3 +153,32 @@ func TestRoomForASpan(t *testing.T) {
 		h.mu.Unlock()
 	}
 }
+
+// TestLooksAtChunksAreFew: blocks that get a chunk each do not look at all others each time.
+func TestLooksAtChunksAreFew(t *testing.T) {
+	const n = 300 << 10
+	h := sharedOut(t, 100)
+	var live [][]byte
+	looks := 0
+	for range 400 {
+		at := h.reclaimed
+		live = append(live, mustMalloc(t, h, n))
+		if h.reclaimed != at {
+			looks++
+		}
+	}
+	if looks == 0 || looks > 60 { // each at 400 chunks, at most 16 for a block, and those of a small heap
+		t.Errorf("all chunks were looked at for %d of %d blocks", looks, len(live))
+	}
+	h.mu.Lock()
+	h.reclaimed, _ = h.totals()
+	h.reclaimed -= uint64(len(live)*n/looksForBlock) + 1
+	worth, at := h.reclaimWorthwhile(n), h.reclaimed
+	total, _ := h.totals()
+	h.mu.Unlock()
+	if worth || at != total {
+		t.Errorf("nothing is to be gained, worthwhile: %v, looked: %v", worth, at == total)
+	}
+	mustFree(t, h, live...)
+	mustVerify(t, h)
+}

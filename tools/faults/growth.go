@@ -185,6 +185,8 @@ var heapFaults = []fault{
 	{name: "strips melt one at a time where none may be left", file: "regain.go", from: "more = h.meltMore()", to: "more = false"},
 	{name: "world stopped for each refusal", file: "regain.go", from: "if v.times == 0 {", to: "if v.times >= 0 {"},
 	{name: "hope lost for good", file: "regain.go", from: "return v.live-live < int64(", to: "return v.live-live < 1<<30+int64("},
+	{name: "a small heap stops for little", file: "regain.go", from: "max(n, h.mapped/64, min(little, h.mapped/4))", to: "max(n, h.mapped/64)"},
+	{name: "all chunks looked at for each large block", file: "reclaim.go", from: "\t\th.reclaimed = total\n", to: ""},
 	{name: "all strips melt for one block", file: "strip.go", from: "\t\tleft.melts--\n", to: ""},
 	{name: "all strips looked at for one block", file: "strip.go", from: "\t\tleft.looks--\n", to: ""},
 	{name: "strips looked at once and never again", file: "strip.go", from: "\t\th.pass++\n", to: ""},
