@@ -3,28 +3,11 @@ package cli
 
 import (
 	"context"
-	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
 	"time"
 )
-
-// Parse parses args and prints nothing about an error, which the caller prints in
-// one line with the name of the command. If help is asked for it prints usage and
-// the flags to out; the error is flag.ErrHelp then.
-func Parse(flags *flag.FlagSet, args []string, usage string, out io.Writer) error {
-	flags.SetOutput(io.Discard)
-	flags.Usage = func() {}
-	err := flags.Parse(args)
-	if errors.Is(err, flag.ErrHelp) {
-		fmt.Fprint(out, usage)
-		flags.SetOutput(out)
-		flags.PrintDefaults()
-	}
-	return err
-}
 
 // Open opens a file as os.OpenFile does, until ctx is done: who opens a named pipe waits
 // for somebody at its other end.
@@ -50,6 +33,19 @@ func Open(ctx context.Context, path string, flag int) (*os.File, error) {
 // long; stop ends the wait for ctx.
 func ReadFrom(ctx context.Context, f *os.File) (r io.Reader, stop func() bool) {
 	return reader{ctx, f}, context.AfterFunc(ctx, func() { _ = f.SetReadDeadline(time.Now()) })
+}
+
+// Stdin returns a reader of standard input until ctx is done. It waits in a goroutine of
+// its own, because a deadline does not end the wait for a terminal or a pipe of another
+// program; one that never gets more stays behind, until the program ends.
+func Stdin(ctx context.Context) (r io.Reader, stop func() bool) {
+	from, to := io.Pipe()
+	go func(f *os.File) {
+		_, err := io.Copy(to, f)
+		to.CloseWithError(err)
+	}(os.Stdin)
+	cancel := context.AfterFunc(ctx, func() { from.CloseWithError(context.Cause(ctx)) })
+	return reader{ctx, from}, func() bool { from.Close(); return cancel() }
 }
 
 // reader is r until ctx is done.

@@ -184,25 +184,27 @@ func TestRunPrintsNoEscapes(t *testing.T) {
 }
 
 func TestRunBadFlags(t *testing.T) {
-	for _, args := range [][]string{
-		{"-streams", "0"},
-		{"-streams", "-1"},
-		{"-streams", "many"},
-		{"-subscribers", "0"},
-		{"-subscribers", "1000000"},
-		{"-duration", "1ms"},
-		{"-duration", "-1s"},
-		{"-engine", "fast"},
-		{"-listen", "127.0.0.1:0", "-engine", "both"},
-		{"-listen", "127.0.0.1:0", "-input", "x"},
-		{"-listen", ""},
-		{"-input", ""},
-		{"-nonsense"},
-		{"surplus"},
+	for _, c := range []struct {
+		want string
+		args []string
+	}{
+		{"-streams 0, want 1 to 1000", []string{"-streams", "0"}},
+		{"-streams -1, want 1 to 1000", []string{"-streams", "-1"}},
+		{"-streams many, want 1 to 1000", []string{"-streams", "many"}},
+		{"-subscribers 0, want 1 to 1000", []string{"-subscribers", "0"}},
+		{"-subscribers 1000000, want 1 to 1000", []string{"-subscribers", "1000000"}},
+		{"-duration 1ms, want a time of at least 100ms", []string{"-duration", "1ms"}},
+		{"-duration -1s, want a time of at least 100ms", []string{"-duration", "-1s"}},
+		{"-engine fast, want gomem, std or both", []string{"-engine", "fast"}},
+		{"-engine both, want gomem or std with -listen", []string{"-listen", "127.0.0.1:0", "-engine", "both"}},
+		{"-input and -listen exclude each other", []string{"-listen", "127.0.0.1:0", "-input", "x"}},
+		{`-listen "", want an address such as 127.0.0.1:1985`, []string{"-listen", ""}},
+		{`-input "", want the name of a file`, []string{"-input", ""}},
+		{"flag provided but not defined: -nonsense", []string{"-nonsense"}},
+		{`unexpected argument "surplus"`, []string{"surplus"}},
 	} {
-		status, out, errs := runCommand(t, args...)
-		if status != 2 || out != "" || strings.Count(errs, "\n") != 1 {
-			t.Errorf("%q: status %d, stdout %q, stderr %q, want 2 and one line", args, status, out, errs)
+		if status, out, errs := runCommand(t, c.args...); status != 2 || out != "" || errs != "gomem relay: "+c.want+"\n" {
+			t.Errorf("%q: status %d, stdout %q, stderr %q, want 2 and %q", c.args, status, out, errs, c.want)
 		}
 	}
 	if status, _, errs := runCommand(t, "-listen", "256.0.0.1:http"); status != 1 || strings.Count(errs, "\n") != 1 {

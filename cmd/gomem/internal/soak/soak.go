@@ -21,7 +21,10 @@ const intro = `usage: gomem soak [flags]
 
 Loads an allocator with blocks of all sizes from many goroutines at a time, for as
 long as you like, and meanwhile checks everything it promises. At the first broken
-promise it ends with status 1 and prints the seed and the operation.
+promise it ends and prints the seed and the operation.
+
+The exit status is 0 if no promise was broken, or 1 if one was, or 2 for wrong flags.
+An interrupt is an early end, and no error.
 
 `
 
@@ -80,12 +83,12 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 func parse(args []string, stdout io.Writer) (settings, error) {
 	flags := flag.NewFlagSet("soak", flag.ContinueOnError)
 	var s settings
-	flags.DurationVar(&s.duration, "duration", time.Minute, "how long to run")
-	flags.IntVar(&s.goroutines, "goroutines", 1000, "maximum number of goroutines at a time")
+	cli.Duration(flags, &s.duration, "duration", time.Minute, time.Millisecond, "`time` to run")
+	cli.Int(flags, &s.goroutines, "goroutines", 1000, 1, maxGoroutines, "maximum `number` of goroutines at a time")
 	flags.Uint64Var(&s.seed, "seed", uint64(time.Now().UnixNano()), "`number` that decides every operation; the default is the time")
-	flags.StringVar(&s.placement, "placement", "sizeclasses", names(placements))
-	flags.StringVar(&s.backing, "backing", "mmap", names(backings))
-	flags.IntVar(&s.live, "live", 64, "`MiB` to keep live in a plateau; on top come about 4, on their way from one goroutine\nto another, and a few KiB of each goroutine")
+	flags.StringVar(&s.placement, "placement", "sizeclasses", "`name` of the placement: "+names(placements))
+	flags.StringVar(&s.backing, "backing", "mmap", "`name` of the backing: "+names(backings))
+	cli.Int(flags, &s.live, "live", 64, 1, maxLive, "`MiB` to keep live in a plateau; on top come about 4, on their way from one goroutine\nto another, and a few KiB of each goroutine")
 	flags.BoolVar(&s.debug, "debug", false, "put the allocator into debug mode")
 	flags.BoolVar(&s.sample, "sample", false, "put some blocks between guard pages")
 	flags.Lookup("seed").DefValue = "0" // not worth printing
@@ -93,27 +96,24 @@ func parse(args []string, stdout io.Writer) (settings, error) {
 		return s, err
 	}
 	var err error
+	_, placed := placements[s.placement]
 	switch {
-	case s.duration <= 0:
-		err = fmt.Errorf("-duration is %v", s.duration)
-	case s.goroutines < 1 || s.goroutines > maxGoroutines:
-		err = fmt.Errorf("-goroutines is %d, not between 1 and %d", s.goroutines, maxGoroutines)
-	case s.live < 1 || s.live > maxLive:
-		err = fmt.Errorf("-live is %d, not between 1 and %d", s.live, maxLive)
+	case !placed:
+		err = cli.BadValue("placement", s.placement, names(placements))
 	case backings[s.backing] == nil:
-		err = fmt.Errorf("-backing is %q, not %s", s.backing, names(backings))
+		err = cli.BadValue("backing", s.backing, names(backings))
 	case s.debug && s.sample:
-		err = errors.New("-sample does nothing beside -debug, which watches every block")
+		err = errors.New("-debug and -sample exclude each other: debug mode watches every block")
 	case flags.NArg() > 0:
 		err = fmt.Errorf("unexpected argument %q", flags.Arg(0))
-	}
-	if _, ok := placements[s.placement]; !ok && err == nil {
-		err = fmt.Errorf("-placement is %q, not %s", s.placement, names(placements))
 	}
 	s.live <<= 20
 	return s, err
 }
 
+// names are those of a choice, of two or more.
 func names[T any](choice map[string]T) string {
-	return strings.Join(slices.Sorted(maps.Keys(choice)), ", ")
+	list := slices.Sorted(maps.Keys(choice))
+	last := len(list) - 1
+	return strings.Join(list[:last], ", ") + " or " + list[last]
 }

@@ -142,11 +142,20 @@ func TestStamp(t *testing.T) {
 }
 
 func TestArguments(t *testing.T) {
-	for _, args := range []string{
-		"-duration 0s", "-goroutines 0", "-goroutines 1000000", "-placement best", "-backing disk", "-live 0", "-seed x", "-debug -sample", "more", "-what",
+	for args, want := range map[string]string{
+		"-duration 0s":        "-duration 0s, want a time of at least 1ms",
+		"-goroutines 0":       "-goroutines 0, want 1 to 100000",
+		"-goroutines 1000000": "-goroutines 1000000, want 1 to 100000",
+		"-placement best":     "-placement best, want singletree, sizeclasses, tlsf or twotree",
+		"-backing disk":       "-backing disk, want heap or mmap",
+		"-live 0":             fmt.Sprint("-live 0, want 1 to ", maxLive),
+		"-seed x":             "-seed x, want 0 to 18446744073709551615",
+		"-debug -sample":      "-debug and -sample exclude each other: debug mode watches every block",
+		"more":                `unexpected argument "more"`,
+		"-what":               "flag provided but not defined: -what",
 	} {
 		var out bytes.Buffer
-		if status := Run(t.Context(), strings.Fields(args), io.Discard, &out); status != 2 || !strings.HasPrefix(out.String(), "gomem soak: ") || strings.Count(out.String(), "\n") != 1 {
+		if status := Run(t.Context(), strings.Fields(args), io.Discard, &out); status != 2 || out.String() != "gomem soak: "+want+"\n" {
 			t.Errorf("%s: status %d, %q", args, status, &out)
 		}
 	}

@@ -19,6 +19,9 @@ if you can. The tests of package tlsf show under the tag gomem_steps that the
 number of steps does not depend on the state of the pool; this command shows what
 the steps cost.
 
+The exit status is 0, or 1 if something failed or an interrupt came first, or 2 for
+wrong flags. The rows measured before an interrupt are printed.
+
 `
 
 // limits of the flags, in MiB where they are sizes.
@@ -56,31 +59,22 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 // given.
 func parse(args []string, stdout io.Writer) (settings, error) {
 	flags := flag.NewFlagSet("wcet", flag.ContinueOnError)
-	samples := flags.Int("samples", 10_000, "operations timed per row")
-	pool := flags.Int("pool", 64, "size of the pool in `MiB`")
-	evict := flags.Int("evict", 8, "`MiB` written before each sample of the cold rows; 0 leaves those rows out")
+	var samples, pool, evict int
+	cli.Int(flags, &samples, "samples", 10_000, 1, maxSamples, "`number` of operations timed per row")
+	cli.Int(flags, &pool, "pool", 64, 1, maxPool, "size of the pool in `MiB`")
+	cli.Int(flags, &evict, "evict", 8, 0, maxEvict, "`MiB` written before each sample of the cold rows; 0 leaves those rows out")
 	locked := flags.Bool("lock", false, "lock the pool in memory")
 	histogram := flags.Bool("histogram", true, "draw histograms")
 	if err := cli.Parse(flags, args, intro, stdout); err != nil {
 		return settings{}, err
 	}
-	for _, limit := range []struct {
-		name            string
-		value, min, max int
-	}{
-		{"samples", *samples, 1, maxSamples}, {"pool", *pool, 1, maxPool}, {"evict", *evict, 0, maxEvict},
-	} {
-		if limit.value < limit.min || limit.value > limit.max {
-			return settings{}, fmt.Errorf("-%s is %d, not between %d and %d", limit.name, limit.value, limit.min, limit.max)
-		}
-	}
 	if flags.NArg() > 0 {
 		return settings{}, fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
 	return settings{
-		samples:   *samples,
-		poolBytes: *pool << 20,
-		evict:     *evict << 20,
+		samples:   samples,
+		poolBytes: pool << 20,
+		evict:     evict << 20,
 		locked:    *locked,
 		histogram: *histogram,
 	}, nil

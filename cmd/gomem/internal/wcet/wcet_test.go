@@ -89,12 +89,19 @@ func TestRunPrintsTheTable(t *testing.T) {
 }
 
 func TestRunRefusesBadArguments(t *testing.T) {
-	for _, args := range [][]string{
-		{"-samples", "0"}, {"-samples", "-1"}, {"-samples", "10000001"}, {"-pool", "0"}, {"-pool", "99999999"}, {"-evict", "-1"}, {"-no-such-flag"}, {"surplus"},
+	for args, want := range map[string]string{
+		"-samples 0":        "-samples 0, want 1 to 10000000",
+		"-samples -1":       "-samples -1, want 1 to 10000000",
+		"-samples 10000001": "-samples 10000001, want 1 to 10000000",
+		"-pool 0":           "-pool 0, want 1 to 1024",
+		"-pool 99999999":    "-pool 99999999, want 1 to 1024",
+		"-evict -1":         "-evict -1, want 0 to 1024",
+		"-lock=maybe":       "-lock maybe, want true or false",
+		"-no-such-flag":     "flag provided but not defined: -no-such-flag",
+		"surplus":           `unexpected argument "surplus"`,
 	} {
 		var out, errs bytes.Buffer
-		if status := Run(t.Context(), args, &out, &errs); status != 2 || out.Len() != 0 ||
-			!strings.HasPrefix(errs.String(), "gomem wcet: ") || strings.Count(errs.String(), "\n") != 1 {
+		if status := Run(t.Context(), strings.Fields(args), &out, &errs); status != 2 || out.Len() != 0 || errs.String() != "gomem wcet: "+want+"\n" {
 			t.Errorf("%q: status %d, stdout %q, stderr %q", args, status, out.String(), errs.String())
 		}
 	}
