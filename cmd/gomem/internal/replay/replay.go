@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -35,10 +36,13 @@ one operation per line:
     free 0
 
 in which the ids count up from 0. Either may be compressed with gzip. A program
-records a trace with gomem.WithTrace.
+records a trace with gomem.WithTrace. The FILE - is standard input.
 
 Peak backing is the most bytes that were mapped, and external fragmentation the share
 of the free bytes outside the largest gap, when most was live.
+
+The exit status is 0, or 1 if a trace or a measurement failed or an interrupt came
+first, or 2 for wrong flags. What was measured before an interrupt is printed.
 
 `
 
@@ -77,9 +81,9 @@ func parse(args []string, stdout io.Writer) (options, error) {
 	flags := flag.NewFlagSet("replay", flag.ContinueOnError)
 	flags.StringVar(&o.html, "html", "", "write a page with charts to `FILE`, in place of an older page")
 	flags.StringVar(&o.only, "only", "", "measure only the configurations whose name contains `TEXT`, of\n"+configNames("\n"))
-	flags.IntVar(&o.rounds, "rounds", 5, "number of timed rounds; the median counts")
-	flags.IntVar(&o.maxOps, "max-ops", defaultMaxOps, "refuse a trace of more than `N` operations, each of which may take 150 bytes of memory")
-	flags.Int64Var(&o.maxLive, "max-live", defaultMaxLive(), "refuse a trace that has more than `BYTES` live at once")
+	cli.Int(flags, &o.rounds, "rounds", 5, 1, maxRounds, "`number` of timed rounds; the median counts")
+	cli.Int(flags, &o.maxOps, "max-ops", defaultMaxOps, 1, math.MaxInt, "refuse a trace of more than `N` operations, each of which may take 150 bytes of memory")
+	cli.Int(flags, &o.maxLive, "max-live", defaultMaxLive(), 1, math.MaxInt64, "refuse a trace that has more than `BYTES` live at once")
 	if err := cli.Parse(flags, args, usage, stdout); err != nil {
 		return o, err
 	}
@@ -91,22 +95,30 @@ func parse(args []string, stdout io.Writer) (options, error) {
 	case len(o.files) == 0:
 		return o, errors.New("no trace given; \"gomem replay -h\" explains")
 	case o.page && o.html == "":
-		return o, errors.New("-html names no file")
-	case o.rounds < 1 || o.rounds > maxRounds:
-		return o, fmt.Errorf("-rounds %d, want 1 to %d", o.rounds, maxRounds)
-	case o.maxOps < 1:
-		return o, fmt.Errorf("-max-ops %d, want at least 1", o.maxOps)
-	case o.maxLive < 1:
-		return o, fmt.Errorf("-max-live %d, want at least 1", o.maxLive)
+		return o, cli.BadValue("html", o.html, "the name of a file")
 	case len(selected(o.only)) == 0:
-		return o, fmt.Errorf("-only %q, which is in no name of a configuration: %s", o.only, configNames(" "))
+		return o, cli.BadValue("only", o.only, "a part of one of "+configNames(" "))
+	}
+	if first := slices.Index(o.files, stdin); slices.Contains(o.files[first+1:], stdin) && first >= 0 {
+		return o, errors.New("the file -, standard input, is named twice")
 	}
 	return o, nil
 }
 
+// stdin is the file that stands for standard input.
+const stdin = "-"
+
+// title is what an error calls a file.
+func title(file string) string {
+	if file == stdin {
+		return "standard input"
+	}
+	return file
+}
+
 // misplacedFlag reports that arg looks like a flag and is no file.
 func misplacedFlag(arg string) bool {
-	if !strings.HasPrefix(arg, "-") {
+	if !strings.HasPrefix(arg, "-") || arg == stdin {
 		return false
 	}
 	_, err := os.Lstat(arg)
@@ -146,7 +158,7 @@ func run(ctx context.Context, o options, stdout, stderr io.Writer) error {
 			return err
 		}
 		if len(t.Ops) == 0 {
-			return fmt.Errorf("%s: the trace is empty", file)
+			return fmt.Errorf("%s: the trace is empty", title(file))
 		}
 		results = append(results, result{Name: names[i], Trace: t})
 	}
@@ -193,7 +205,10 @@ func traceNames(files []string) []string {
 	}
 	names := slices.Clone(files)
 	for i, file := range files {
-		if base := filepath.Base(file); count[base] == 1 {
+		switch base := filepath.Base(file); {
+		case file == stdin:
+			names[i] = title(file)
+		case count[base] == 1:
 			names[i] = base
 		}
 		names[i] = cli.Printable(names[i])
@@ -203,19 +218,25 @@ func traceNames(files []string) []string {
 
 // readTrace reads a file until ctx is done.
 func readTrace(ctx context.Context, path string, limits trace.Limits) (*trace.Trace, error) {
-	f, err := cli.Open(ctx, path, os.O_RDONLY)
-	if err != nil {
-		return nil, err
+	var in io.Reader
+	var stop func() bool
+	if path == stdin {
+		in, stop = cli.Stdin(ctx)
+	} else {
+		f, err := cli.Open(ctx, path, os.O_RDONLY)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		in, stop = cli.ReadFrom(ctx, f)
 	}
-	defer f.Close()
-	in, stop := cli.ReadFrom(ctx, f)
 	defer stop()
 	t, err := trace.Decode(in, limits)
 	if system, ok := errors.AsType[*fs.PathError](err); ok {
 		return nil, system // names the file, and is not about an operation
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", title(path), err)
 	}
 	return t, nil
 }

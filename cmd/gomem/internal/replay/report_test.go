@@ -66,7 +66,7 @@ func TestRunNamesWhatIsWrong(t *testing.T) {
 		{[]string{dir}, 1, "gomem replay: read " + dir + ": "},
 		{[]string{"-html", good, good}, 1, "gomem replay: the page cannot be written: replace " + good + ": " + errNoPage.Error() + "\n"},
 		{[]string{"-html", page, good}, 1, "gomem replay: the page cannot be written: open " + page + ": "},
-		{[]string{"-only", "tlsf", good}, 2, `gomem replay: -only "tlsf", which is in no name of a configuration: "size classes, mmap", "`},
+		{[]string{"-only", "tlsf", good}, 2, `gomem replay: -only tlsf, want a part of one of "size classes, mmap", "`},
 		{[]string{good, "-rounds", "1"}, 2, "gomem replay: flags come before the files: -rounds"},
 	} {
 		var stdout, stderr bytes.Buffer
