@@ -10,6 +10,7 @@ import (
 	"slices"
 	"syscall"
 
+	"github.com/gomem-go/gomem/cmd/gomem/internal/cli"
 	"github.com/gomem-go/gomem/cmd/gomem/internal/relay"
 	"github.com/gomem-go/gomem/cmd/gomem/internal/replay"
 	"github.com/gomem-go/gomem/cmd/gomem/internal/soak"
@@ -46,12 +47,16 @@ func endings() []os.Signal {
 }
 
 // run returns the exit status: that of the command, 2 if there is no such command,
-// or 1 if output was lost.
+// or 1 if output was lost, which an error says like those of the command.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	out := &output{w: stdout}
 	status := dispatch(ctx, args, out, stderr)
 	if status == 0 && out.err != nil {
-		fmt.Fprintln(stderr, "gomem:", out.err)
+		name := args[0]
+		if isHelp(name) {
+			name = "help"
+		}
+		cli.Complain(stderr, name, out.err)
 		return 1
 	}
 	return status
@@ -78,6 +83,10 @@ func dispatch(ctx context.Context, args []string, stdout, stderr io.Writer) int 
 		return 2
 	}
 	if isHelp(args[0]) {
+		if len(args) > 2 {
+			cli.Complain(stderr, "help", fmt.Errorf("unexpected argument %q", args[2]))
+			return 2
+		}
 		if len(args) == 1 || isHelp(args[1]) {
 			printHelp(stdout)
 			return 0

@@ -40,6 +40,8 @@ func TestRun(t *testing.T) {
 		{[]string{"-h", "--help"}, 0, "usage: gomem command", ""},
 		{[]string{"help", "relay"}, 0, "usage: gomem relay [flags]", ""},
 		{[]string{"-h", "wcet"}, 0, "usage: gomem wcet [flags]", ""},
+		{[]string{"help", "relay", "foo"}, 2, "", `gomem help: unexpected argument "foo"`},
+		{[]string{"help", "help", "foo"}, 2, "", `gomem help: unexpected argument "foo"`},
 		{[]string{"help", "fly"}, 2, "", `gomem: unknown command "fly"`},
 		{[]string{"wcet", "-h"}, 0, "usage: gomem wcet [flags]", ""},
 		{[]string{"soak", "-fly"}, 2, "", "gomem soak: flag provided but not defined: -fly\n"},
@@ -75,8 +77,27 @@ func TestLostOutput(t *testing.T) {
 		{"wcet", "-samples", "1", "-pool", "1", "-evict", "0"},
 	} {
 		var errs bytes.Buffer
-		if status := run(t.Context(), args, full{}, &errs); status != 1 || !strings.Contains(errs.String(), errFull.Error()) {
+		if status := run(t.Context(), args, full{}, &errs); status != 1 || !strings.Contains(errs.String(), "gomem "+args[0]+": "+errFull.Error()+"\n") {
 			t.Errorf("%q: status %d, %q", args, status, &errs)
+		}
+	}
+	var errs bytes.Buffer
+	if status := run(t.Context(), []string{"-h"}, full{}, &errs); status != 1 || errs.String() != "gomem help: "+errFull.Error()+"\n" {
+		t.Errorf("-h: status %d, %q", status, &errs)
+	}
+}
+
+// Every command says what its flags and its exit statuses are, an interrupt's too.
+func TestHelpOfCommands(t *testing.T) {
+	for _, c := range commands {
+		var out bytes.Buffer
+		if status := run(t.Context(), []string{"help", c.name}, &out, io.Discard); status != 0 {
+			t.Errorf("%s: status %d", c.name, status)
+		}
+		for _, want := range []string{"usage: gomem " + c.name + " ", "\nThe exit status is 0", "nterrupt", "\n\nflags:\n  -"} {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("the help of %s has no %q:\n%s", c.name, want, &out)
+			}
 		}
 	}
 }
