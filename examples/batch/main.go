@@ -1,6 +1,8 @@
 // Batch reads length-prefixed records as many at a time as have arrived, where they
 // lie. A record that crosses two blocks, or two batches, is put together in a small
 // buffer; all others are never copied.
+//
+//	batch < FILE
 package main
 
 import (
@@ -90,14 +92,25 @@ func optimizedBatchRead(r *gomem.BufReader, process func(record []byte) error) e
 }
 
 func main() {
-	if err := run(os.Stdin, os.Stdout); err != nil {
+	tell(os.Stdin, os.Stderr)
+	if err := run(os.Args[1:], os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
+// tell says what the program waits for if its input is a terminal.
+func tell(in *os.File, out io.Writer) {
+	if info, err := in.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
+		fmt.Fprintln(out, "batch: reads records from the terminal, each behind its length in 4 bytes; usage: batch < FILE")
+	}
+}
+
 // run counts the records of the stream, also of one that ends with an error.
-func run(in io.Reader, out io.Writer) error {
+func run(args []string, in io.Reader, out io.Writer) error {
+	if len(args) > 0 {
+		return errors.New("usage: batch < FILE")
+	}
 	r := gomem.NewBufReader(in)
 	defer r.Recycle()
 	records, bytes := 0, 0

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
+	"os"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -83,6 +84,34 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// Who sits at a terminal is told what the program waits for; the null device is of that
+// kind, too.
+func TestTell(t *testing.T) {
+	for path, lines := range map[string]int{os.DevNull: 1, "main.go": 0} {
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out strings.Builder
+		tell(f, &out)
+		f.Close()
+		if n := strings.Count(out.String(), "usage: batch < FILE\n"); n != lines {
+			t.Errorf("of %s: %q", path, out.String())
+		}
+	}
+}
+
+func TestRun(t *testing.T) {
+	var out strings.Builder
+	stream := "\x00\x00\x00\x01x"
+	if err := run(nil, strings.NewReader(stream), &out); err != nil || out.String() != "1 records, 1 bytes\n" {
+		t.Errorf("%v: %s", err, out.String())
+	}
+	if err := run([]string{"file"}, strings.NewReader(stream), &out); err == nil || !strings.Contains(err.Error(), "usage: batch < FILE") {
+		t.Errorf("with an argument: %v", err)
+	}
+}
+
 // full is a disk without room.
 type full struct{}
 
@@ -92,7 +121,7 @@ func (full) Write([]byte) (int, error) { return 0, errFull }
 
 // Output that is lost is an error.
 func TestLostOutput(t *testing.T) {
-	if err := run(strings.NewReader("\x00\x00\x00\x01x"), full{}); !errors.Is(err, errFull) {
+	if err := run(nil, strings.NewReader("\x00\x00\x00\x01x"), full{}); !errors.Is(err, errFull) {
 		t.Errorf("on a full disk: %v", err)
 	}
 }

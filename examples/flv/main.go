@@ -77,9 +77,19 @@ func inside(err error) error {
 }
 
 func main() {
+	if len(os.Args) == 1 {
+		tell(os.Stdin, os.Stderr)
+	}
 	if err := run(os.Args[1:], os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
+	}
+}
+
+// tell says what the program waits for if its input is a terminal.
+func tell(in *os.File, out io.Writer) {
+	if info, err := in.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
+		fmt.Fprintln(out, "flv: reads an FLV stream from the terminal; usage: flv [FILE]")
 	}
 }
 

@@ -41,6 +41,23 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// Who sits at a terminal is told what the program waits for; the null device is of that
+// kind, too.
+func TestTell(t *testing.T) {
+	for path, lines := range map[string]int{os.DevNull: 1, recorded: 0} {
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out strings.Builder
+		tell(f, &out)
+		f.Close()
+		if n := strings.Count(out.String(), "usage: flv [FILE]\n"); n != lines {
+			t.Errorf("of %s: %q", path, out.String())
+		}
+	}
+}
+
 func TestCutAndDamaged(t *testing.T) {
 	data, err := os.ReadFile(recorded)
 	if err != nil {
