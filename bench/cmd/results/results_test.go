@@ -158,7 +158,8 @@ func TestLossesOfSections(t *testing.T) {
 		}}
 	}
 	r := &results{
-		Traces:    []traceResult{pool("ffmpeg", 14, 0.1), pool("sqlite", 7, 0.3), pool("other", 90, 0.1)},
+		Traces: []traceResult{pool("ffmpeg", 14, 0.1), pool("sqlite", 7, 0.3), pool("other", 90, 0.1),
+			pool("gcc", 16, 0.1), pool("git", 10, 0.1), pool("python", 16, 0.1)},
 		Fragments: []compare.Fragments{{Load: "a", Mean: 0.1, Max: 0.2}, {Load: "b", Mean: 0.3, Max: 0.4}},
 		Held: []compare.HeldRow{
 			{Load: "short-read", Goroutines: 1, PeakLive: 50, PeakReads: 100, PeakBacking: 135},
@@ -185,6 +186,8 @@ func TestLossesOfSections(t *testing.T) {
 		"s, bad: rival takes 0.67 of our time",
 		"tlsf, trace ffmpeg: 1.40 × glibc, goal 1.30, which is what the TLSF in C takes at most",
 		"tlsf, trace sqlite: fragmentation 30.0 %, goal 25 %",
+		"tlsf, trace git: 1.00 × glibc, goal 0.88, which is what the TLSF in C takes at most",
+		"tlsf, trace python: 1.60 × glibc, goal 1.56, which is what the TLSF in C takes at most",
 		"tlsf, random programs: mean fragmentation 20.0 %, goal 15 %",
 		"tlsf, random programs: maximum fragmentation 40.0 %, goal 25 %",
 		"load short-read, 2 goroutines: mapped 1.40 × the bytes that reads hold, goal 1.35",
@@ -196,6 +199,26 @@ func TestLossesOfSections(t *testing.T) {
 	}, "\n")
 	if got != want {
 		t.Errorf("losses:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+// TestTLSFBesideC: the table has what the TLSF in C took on each trace that it was
+// measured on.
+func TestTLSFBesideC(t *testing.T) {
+	r := &results{}
+	for name := range anchors {
+		r.Traces = append(r.Traces, traceResult{Name: name})
+	}
+	r.Traces = append(r.Traces, traceResult{Name: "bash"})
+	var report bytes.Buffer
+	r.writeTLSF(&printer{w: &report})
+	for _, want := range []string{
+		"| ffmpeg | 0.0 | | 1.15–1.30 |", "| gcc | 0.0 | | 1.52–1.63 |", "| git | 0.0 | | 0.86–0.88 |",
+		"| python | 0.0 | | 1.31–1.56 |", "| sqlite | 0.0 | | 0.65–0.75 |", "| bash | 0.0 | | |",
+	} {
+		if !strings.Contains(report.String(), want) {
+			t.Errorf("the table has no %q:\n%s", want, &report)
+		}
 	}
 }
 
