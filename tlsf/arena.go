@@ -2,6 +2,7 @@ package tlsf
 
 import (
 	"fmt"
+	"math/bits"
 	"unsafe"
 )
 
@@ -13,8 +14,9 @@ type Arena interface {
 	// Allocate returns the address of size bytes, aligned to 16 and not
 	// zeroed, owned by the caller until they are freed. No Go pointers may be
 	// stored there: see the package comment. ErrBlockNotFound if no free block
-	// is large enough; for a size below 1 the error wraps ErrInvalidSize too;
-	// ErrClosed after Dispose. O(1).
+	// is large enough; for a size below 1, of which tlsf-go made 16, the error
+	// wraps ErrBlockNotFound and ErrInvalidSize; ErrClosed after Dispose. Compare
+	// with errors.Is. O(1).
 	Allocate(size int64) (unsafe.Pointer, error)
 
 	// Free gives back a block that Allocate returned. A pointer that is nil,
@@ -26,11 +28,13 @@ type Arena interface {
 	// more. A second Dispose does nothing.
 	Dispose()
 
-	// UsedSize is the number that tlsf-go would report: 32 for the arena, and
-	// for each live block its size rounded up to a multiple of 16, plus 16
-	// for its record. Here the records lie outside the arena, all of whose
-	// bytes are for blocks, so UsedSize may exceed the size given to
-	// NewArena. It is 0 after Dispose. O(1).
+	// UsedSize is the number that tlsf-go would report for these blocks in an
+	// arena of a multiple of 16 bytes: 32 for the arena, and for each live block
+	// its size, rounded up to a multiple of 16 and, above 1 KiB, of a 32nd of the
+	// power of two below it, plus 16 for its record. Here blocks are not rounded
+	// to more than 16, and the records lie outside the arena, all of whose bytes
+	// are for blocks, so UsedSize may exceed the size given to NewArena. It is 0
+	// after Dispose. O(1).
 	UsedSize() int64
 }
 
@@ -55,8 +59,7 @@ func NewArena(allocationBytes uint32) Arena {
 
 // arena is an Arena over a pool.
 //
-// Invariant: rounded is the sum of the live blocks' sizes, each rounded up to
-// the granule and with blockRecord added.
+// Invariant: rounded is the sum of recordedSize of the live blocks.
 type arena struct {
 	pool    *Pool
 	rounded int64
@@ -102,5 +105,10 @@ func (a *arena) UsedSize() int64 {
 	return arenaRecord + a.rounded
 }
 
-// recordedSize is what UsedSize counts for a block of n bytes.
-func recordedSize(n int) int64 { return int64(roundUp(n, granule)) + blockRecord }
+// recordedSize is what UsedSize counts for a block of n bytes: tlsf-go rounds up to its
+// size classes, 32 for each power of two.
+func recordedSize(n int) int64 {
+	size := int64(roundUp(n, granule))
+	step := int64(1) << max(bits.Len64(uint64(size))-6, 0)
+	return (size+step-1)&^(step-1) + blockRecord
+}

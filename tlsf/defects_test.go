@@ -128,6 +128,23 @@ func TestT05HugeSizes(t *testing.T) {
 	}
 }
 
+// UsedSize is what tlsf-go reports, which rounds blocks above 1 KiB up to its classes.
+func TestUsedSizeOfClasses(t *testing.T) {
+	for n, want := range map[int64]int64{
+		1: 16, 16: 16, 17: 32, 460: 464, 1009: 1024, 1024: 1024, 1025: 1056, 1056: 1056, 1057: 1088,
+		2048: 2048, 2049: 2112, 5000: 5120, 65536: 65536, 65537: 67584, 1 << 20: 1 << 20, 1<<20 + 1: 1<<20 + 32<<10,
+	} {
+		a := tlsf.NewArena(2 << 20)
+		ptr := mustAllocate(t, a, n)
+		if got := a.UsedSize(); got != 32+want+16 {
+			t.Errorf("Allocate(%d): UsedSize() = %d, want %d", n, got, 32+want+16)
+		}
+		if a.Free(ptr); a.UsedSize() != 32 {
+			t.Errorf("Free of %d: UsedSize() = %d", n, a.UsedSize())
+		}
+	}
+}
+
 func TestT06NegativeSizes(t *testing.T) {
 	a := tlsf.NewArena(32 * kib)
 	for _, n := range []int64{0, -1, -16, math.MinInt32, math.MinInt64, math.MinInt64 + 1} {

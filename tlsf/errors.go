@@ -28,8 +28,8 @@ var (
 )
 
 // errNoSize is that of an Arena. It is made once, so that a bad request allocates
-// nothing, and wraps ErrBlockNotFound because callers of the predecessor compare with
-// that alone.
+// nothing, and wraps ErrBlockNotFound, the only error that the predecessor has: its
+// callers find it with errors.Is.
 var errNoSize = fmt.Errorf("%w: %w", ErrInvalidSize, ErrBlockNotFound)
 
 // Block is the half-open range [Start, End) of offsets from a pool's start.
