@@ -66,8 +66,8 @@ func (b *Buddy) placement() *offset.Buddy {
 // and returns its first granule, a multiple of that power.
 //
 // The error is [InValidParameterErr] for a size below 1, [NotFoundErr] if no
-// block of that size is free, and both (for errors.Is) for a size beyond that
-// of the Buddy. O(log BuddySize).
+// block of that size is free, and one that wraps both for a size beyond that of the
+// Buddy: compare with errors.Is. O(log BuddySize).
 func (b *Buddy) Alloc(size int) (offset int, err error) {
 	switch {
 	case size <= 0:

@@ -58,24 +58,28 @@
 //   - slices that are still used after Recycle or Close, and views of a reader that are
 //     used after its next call
 //
-// Debug mode, set by [WithDebug] or for all allocators by the build tag
-// gomem_debug, notices the first as long as the memory is in quarantine, the
-// writes of the second and with guard pages the reads too, the third, and blocks
-// that are live at Close. [WithSampledGuard] does the same, except for leaks, for
-// a few blocks of a running program. Package gomemtest fails the test in which any
-// of this happens.
+// Debug mode is set by [WithDebug], or for all allocators by the build tag gomem_debug.
+// It finds
 //
-// If two processors free the same block at the same moment, one free takes
-// effect, and the other is refused or, if it came too close, counted in
-// Stats.Raced; if the second is of a part of the block, both may count as accepted. The
-// block is never handed out twice.
+//   - a second free of memory, as long as that is in quarantine
+//   - writes to memory that is free, and just outside a block; with guard pages reads
+//     as well
+//   - a free that extends into live neighbours
+//   - blocks that are live at Close, if it was set by WithDebug
+//
+// [WithSampledGuard] finds the same, except for leaks, on a few blocks of a running
+// program. Package gomemtest fails the test in which debug mode finds something.
+//
+// If two goroutines free a block at once, one free wins; the other is refused, or only
+// counted in Stats.Raced. If one of them frees a part of the block, both may be accepted.
+// The block is never handed out twice.
 //
 // # Build tags
 //
 // A build tag only changes a default. Every build has the same names with the
 // same behaviour, except with disable_rm (see [RecyclableMemory]), and what a tag selects
-// can also be chosen at run time, except for the tree of a [MemoryAllocator] and for what
-// gomem_debug has types check by themselves.
+// can also be chosen at run time, except for the tree of a [MemoryAllocator] and the
+// self-checks of gomem_debug.
 //
 //   - twotree: placement by two trees, [WithPlacement]; for an [Allocator],
 //     offset.NewTwoTree
@@ -89,6 +93,6 @@
 //
 // The tag gomem_portable compiles the form that other platforms and the race
 // detector use, which does not call into the runtime's internals. The tag purego
-// leaves out the assembly, with which Malloc and Free begin on amd64. A build without
-// optimization needs -gcflags='all=-N -l': with all=-N alone it does not link.
+// leaves out the assembly, with which Malloc and Free begin on amd64. To build without
+// optimization use -gcflags='all=-N -l': with all=-N alone it does not link.
 package gomem

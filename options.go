@@ -98,6 +98,10 @@ func WithPlacement(p Placement) Option { return p.config }
 // unless a later WithPooledChunks says otherwise. A nil src changes nothing. What
 // src returns is checked as backing.Map does. A source of your own may free blocks of
 // the allocator, unless that writes a trace, and must not allocate from it.
+//
+// What an allocator gives back to backing.Heap(), the default, is garbage: the system
+// gets it only after the next collections, which a program that has become quiet may not
+// run for seconds or minutes. backing.Mmap() gives it to the system at once.
 func WithBacking(src backing.Source) Option {
 	return func(c *settings) {
 		if src != nil {
@@ -107,32 +111,38 @@ func WithBacking(src backing.Source) Option {
 }
 
 // WithPooledChunks chooses, overriding the build tag enable_buddy, whether
-// chunks up to MaxBlockSize are cut as buddies from larger segments that the
-// allocators of the process share. This saves a program with many short-lived
-// allocators most calls to the system, at the cost of rounding chunks up to a
-// power of two. If the source is neither backing.Heap() nor backing.Mmap(), for
-// example backing.Mmap(backing.HugePages()), the pool belongs to this allocator
-// alone, and gives a segment back as soon as nothing in it is mapped; to share such
-// a pool see [NewChunkPool]. Stats and WithMaxBytes count the chunks, not the
+// chunks up to MaxBlockSize are cut as buddies from segments of 8 MiB that the
+// allocators of the process share. Over mmap this saves short-lived allocators most
+// calls to the system if their chunks are small, and half of them if chunks of 4 MiB
+// come and go together. In return chunks are rounded up to a power of two, and cleared
+// before they are used again. If the source is neither backing.Heap() nor
+// backing.Mmap(), for example backing.Mmap(backing.HugePages()), the pool belongs to
+// this allocator alone, and gives a segment back as soon as nothing in it is mapped; to
+// share such a pool see [NewChunkPool]. Stats and WithMaxBytes count the chunks, not the
 // segments.
 func WithPooledChunks(on bool) Option { return func(c *settings) { c.pooled = on } }
 
 // WithMaxBytes bounds the bytes that the allocator asks its source for, in multiples of
-// 64; a source rounds them up to pages, and adds guard pages if they were asked for. The
-// bound is never exceeded, not even by a byte: a Malloc that would need more fails with
-// ErrLimit, after it has looked for memory in the caches of all processors, for
-// which the world stops for 20 to 50 µs. If that was in vain, it looks again only once
-// what is live has become less by what it needs, or, after more of them in vain, by twice
-// that and so on, or once a 64th of the mapped bytes was freed: so a cache may run at its
-// limit and free its oldest block each time it is refused one. n <= 0 means no bound but [math.MaxInt], past which a Malloc
-// fails with ErrOutOfMemory: a 32-bit system may have more than those 2 GiB.
+// 64. What the source adds is not counted, here or in Stats: it rounds each chunk up to
+// whole pages, and backing.GuardPages adds those. The bound is never exceeded, not even
+// by a byte: a Malloc that would need more fails with ErrLimit.
+//
+// Before it fails, Malloc looks for memory in the caches of all processors, which stops
+// all goroutines for 20 to 50 µs. After a search in vain it searches again only once the
+// live bytes have fallen by what it needs (after more searches in vain by twice that, and
+// so on), or a 64th of the mapped bytes was freed. So a cache may run at its limit and
+// free its oldest block each time it is refused one.
+//
+// n <= 0 means no bound but [math.MaxInt], past which a Malloc fails with
+// ErrOutOfMemory: a 32-bit system may have more than those 2 GiB.
 func WithMaxBytes(n int) Option { return func(c *settings) { c.MaxBytes = max(n, 0) } }
 
 // WithMisuse makes the allocator call f with each refused free, after its lock
 // is released, on the goroutine that called Free. The error is a [*MisuseError].
 // If f panics, misuse is fatal. Without WithMisuse a refused free is only
-// counted in [Stats], and Free returns false. Of two frees of one block at the
-// same moment f may not be told: one of them is either refused or only counted as
-// Raced. Of a free of a whole block and one of a part of it at that moment, both may be
-// accepted, and counted in Freed, if they are of different goroutines.
+// counted in [Stats], and Free returns false.
+//
+// If two goroutines free a block at once, one free wins; the other is refused, or only
+// counted in Stats.Raced, of which f is not told. If one of them frees a part of the
+// block, both may be accepted, and counted in Stats.Freed.
 func WithMisuse(f func(error)) Option { return func(c *settings) { c.Misuse = f } }

@@ -120,11 +120,13 @@ type SampleOptions = heap.Sample
 // before the slots are used up are not counted, except for the first 64 after each
 // quarter of a second that the allocator is in use and after each rest: one in
 // 5,000 of those is taken, too. So no size is left out, and none is sampled more
-// often than requested. There is at most one sample in 20 ms, which bounds the cost
-// to less than 1 % of a processor. The slots take 2 MiB of address space, which
-// counts as mapped, and the memory of the blocks in them, or two pages each when
-// they are empty. If the system or WithMaxBytes refuses the mapping, the guard is
-// off from then on and Stats counts it.
+// often than requested. There is at most one sample in 20 ms; a sample and its free
+// take about 0.1 ms. On six recorded programs that do nothing but allocate and free, four
+// took up to 1 % longer with the guard and two 2 and 3 %, where two runs without it
+// differed by up to 2 %. The slots take 2 MiB of address space, which counts as mapped,
+// and the memory of the blocks in them, or two pages each when they are empty. If the
+// system or WithMaxBytes refuses the mapping, the guard is off from then on and Stats
+// counts it.
 //
 // Reports go to the function given to WithMisuse; without one, the first 20 of a
 // process go to standard error. Damage is reported once for each block.

@@ -14,10 +14,13 @@ import (
 // they are empty.
 //
 // Any goroutine may call any method at any time, and may free what another has
-// allocated; only Recycle and Close must come after all other use. Blocks of
-// up to 64 KiB are taken from and returned to caches per processor, without a
-// lock or an atomic instruction; the package comment of internal/heap
-// describes how.
+// allocated; only Recycle and Close must come after all other use. With the default
+// placement, blocks of up to 64 KiB are taken from caches per processor and returned
+// to them, nearly always without a lock, and without an atomic instruction if a block
+// is freed as a whole where it was allocated. The first 1,024 of these blocks, the
+// first of each size and those of a size whose blocks are freed in parts may take the
+// allocator's lock, as larger blocks and the other placements do. The package comment
+// of internal/heap describes how.
 //
 // Memory is owned from Malloc to Free. Free takes a block or any part of one, in any
 // order and exact to the byte. A free of memory that is not live is refused: Free
@@ -39,9 +42,8 @@ import (
 // of 1 MiB, 35 KiB kept of each, it maps nine times what it keeps, with every placement.
 //
 // A nil *ScalableMemoryAllocator is valid: it allocates from the Go heap and frees
-// nothing. The zero value is not: to allocate from it or to free is a panic with a nil
-// pointer dereference, because checking for it would cost a test in each, and who goes
-// on behind that may wait for ever. Use [NewScalableMemoryAllocator].
+// nothing. The zero value is invalid: Malloc, Borrow and Free of it panic. Do not recover
+// and go on; a lock may be held. Use [NewScalableMemoryAllocator].
 type ScalableMemoryAllocator heap.Heap
 
 // engine is a as the heap that it is; nil stays nil.
@@ -122,9 +124,10 @@ const maxAlign = 4096
 // true. It returns true and does nothing for an empty b, which needs no Free. It
 // returns false and changes nothing if any byte of b is not live memory of this
 // allocator, and for any b if a is nil. O(1) with the default placement; never allocates for
-// a whole block. Freeing a part of a block of 4 to 64 KiB, the first after a run
-// of such blocks that were freed whole, may make the allocator's other users wait
-// for some ten microseconds.
+// a whole block. The first partial free after a run of whole frees may pause all
+// goroutines for about 10 µs, if the block has 4 to 64 KiB and was allocated on another
+// processor. Partial frees of older blocks of its size may do so again, once for each
+// 256 KiB of them or less; blocks allocated from then on are placed otherwise.
 //
 // Free(b[:n]) frees n bytes, and Free(b[:0]) none: a block that was resliced is
 // Free(b[:cap(b)]).
@@ -147,11 +150,11 @@ func (a *ScalableMemoryAllocator) FreeRest(b *[]byte, keep int) {
 	*b = (*b)[:keep:keep]
 }
 
-// Borrow returns n bytes that nobody owns: a borrow, valid until the next
-// allocation, also one that is refused, or Borrow from this allocator by any goroutine,
-// and no longer than the allocator itself is in use: chunks of mmap are unmapped when it
-// is garbage. Do not free it. It is not among the bytes that were allocated, freed or are
-// live. Borrow returns nil in the same cases as Malloc.
+// Borrow returns n bytes that nobody owns: a borrow. It is valid until the next
+// Malloc (even a failed one) or Borrow by any goroutine, and only while the allocator is
+// reachable: when that is garbage, its chunks of mmap are unmapped. Do not free it. It
+// is not among the bytes that were allocated, freed or are live. Borrow returns nil in
+// the same cases as Malloc.
 func (a *ScalableMemoryAllocator) Borrow(n int) []byte { return a.engine().Borrow(n) }
 
 // Read reads once from r into n bytes of new memory and returns what arrived,
@@ -206,10 +209,12 @@ func (a *ScalableMemoryAllocator) Close() error {
 	return a.engine().Close()
 }
 
-// Trim gives back every chunk that holds no block, except those that a borrow may still
-// point into: the last one on each processor, until a block is allocated there, or one
-// above 64 KiB anywhere. Without Trim, all but one of these chunks are given back within
-// a second after a peak.
+// Trim gives back every chunk that holds no block, except chunks that an outstanding
+// Borrow may point into: the last one on each processor, until the next Malloc there, or
+// one above 64 KiB, until the next Malloc anywhere. Without Trim, all but one of
+// the empty chunks are given back within a second after a peak. Chunks of the default
+// backing become garbage: the system gets them after the next collections, or at once
+// with [runtime/debug.FreeOSMemory].
 func (a *ScalableMemoryAllocator) Trim() {
 	if a != nil {
 		_ = a.engine().Trim()
@@ -227,7 +232,8 @@ func (a *ScalableMemoryAllocator) Verify() error {
 }
 
 // Stats are the figures of an allocator, in bytes unless stated otherwise. They are
-// a consistent snapshot only if nobody uses the allocator while they are read.
+// a consistent snapshot only if nobody uses the allocator while they are read. What the
+// backing adds to a chunk, to fill its last page or as guard pages, is not counted.
 //
 //	Malloced    uint64 // requested since the start
 //	Freed       uint64 // given back since the start
@@ -238,7 +244,7 @@ func (a *ScalableMemoryAllocator) Verify() error {
 //	EmptyChunks int    // of them, without a block
 //	Spans       int    // number of spans, runs of slots for small blocks
 //	Refused     uint64 // number of frees that were refused
-//	Raced       uint64 // number of frees that lost to one of the same block at the same moment; Freed has their bytes twice, and so it has those of parts that lost, which are not counted here
+//	Raced       uint64 // number of frees that lost to another of the same block at the same moment and were not refused; Freed has their bytes twice. If the one that lost was of a part, Freed has its bytes twice, but Raced does not count it
 //	Sampled     uint64 // number of blocks that went to the sampled guard
 //	Unguarded   uint64 // number of times that there was no mapping for guard pages
 //	Damaged     uint64 // number of times that a guard found bytes written that nobody owned
@@ -269,7 +275,7 @@ func (a *ScalableMemoryAllocator) GetTotalFree() int64 {
 // GetChildren returns a snapshot of each chunk: its size and its free blocks.
 // The snapshots belong to the caller: they neither hand out nor take back memory,
 // and do not change with the allocator. Slots for small blocks count as taken. The
-// result is nil if there are no chunks. O(free blocks).
+// result is nil if there are no chunks, as before the first Malloc. O(free blocks).
 func (a *ScalableMemoryAllocator) GetChildren() []*MemoryAllocator {
 	if a == nil {
 		return nil

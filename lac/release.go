@@ -5,9 +5,9 @@ import (
 )
 
 // DecRef gives one reference back; the last one releases the arena, as Release
-// does. One DecRef too many reports [ErrReleased] and changes nothing. Who cannot know
-// whether others still hold the arena calls DecRef; Release is for who knows that nobody
-// does. O(1); the last one takes what Release does.
+// does. One DecRef too many reports [ErrReleased] and changes nothing. Use DecRef if
+// others may hold the arena, Release if you are the last holder. O(1); the last one takes
+// what Release does.
 func (ac *Allocator) DecRef() { leave(ac, (*Allocator).decRefSlow) }
 
 func (ac *Allocator) decRefSlow() {

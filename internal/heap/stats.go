@@ -20,7 +20,7 @@ type Stats struct {
 	EmptyChunks int    // of them, without a block
 	Spans       int    // number of spans, runs of slots for small blocks
 	Refused     uint64 // number of frees that were refused
-	Raced       uint64 // number of frees that lost to one of the same block at the same moment; Freed has their bytes twice, and so it has those of parts that lost, which are not counted here
+	Raced       uint64 // number of frees that lost to another of the same block at the same moment and were not refused; Freed has their bytes twice. If the one that lost was of a part, Freed has its bytes twice, but Raced does not count it
 	Sampled     uint64 // number of blocks that went to the sampled guard
 	Unguarded   uint64 // number of times that there was no mapping for guard pages
 	Damaged     uint64 // number of times that a guard found bytes written that nobody owned
