@@ -130,8 +130,8 @@ func WithPooledChunks(on bool) Option { return func(c *settings) { c.pooled = on
 // Before it fails, Malloc looks for memory in the caches of all processors, which stops
 // all goroutines for 20 to 50 µs. After a search in vain it searches again only once the
 // live bytes have fallen by what it needs (after more searches in vain by twice that, and
-// so on), or a 64th of the mapped bytes was freed. So a cache may run at its limit and
-// free its oldest block each time it is refused one.
+// so on), or a 64th of the mapped bytes was freed, in a small heap a quarter up to 1 MiB.
+// So a cache may run at its limit and free its oldest block each time it is refused one.
 //
 // n <= 0 means no bound but [math.MaxInt], past which a Malloc fails with
 // ErrOutOfMemory: a 32-bit system may have more than those 2 GiB.
