@@ -142,6 +142,7 @@ func (h *Heap) debugBorrow(n int) []byte {
 		_ = h.guardUnlock(err)
 		return nil
 	}
+	h.endBorrow() // another one, if the heap grew for this one
 	d.borrowed = w
 	_ = h.guardUnlock(nil)
 	return w.Bytes()
