@@ -96,11 +96,18 @@ func (d *debugger) drop() {
 	for w := range d.all {
 		if w.chunk == nil && (w.Left == 0 || w == d.borrowed) {
 			// Nobody is left to tell.
-			if d.pages.Unmap(w.Mem) == nil {
-				d.paged.Add(-1)
-			}
+			_ = d.Unmap(w.Mem)
 		}
 	}
+}
+
+// Unmap gives back the mapping of a block.
+func (d *debugger) Unmap(mem []byte) error {
+	err := d.pages.Unmap(mem)
+	if err == nil {
+		d.paged.Add(-1)
+	}
+	return err
 }
 
 // printReport is what becomes of reports that nobody asked for: the first of
@@ -224,19 +231,20 @@ func (h *Heap) giveUpDead() (gave bool) {
 
 // watchPages gives the block a mapping between guard pages, which it ends with
 // but for its alignment; nil if the mode is off, there are too many such blocks even
-// without half of the quarantine, or the system refuses. Under mu.
+// without half of the quarantine, or the system refuses. Under mu, which it may release.
 func (h *Heap) watchPages(n, align int, where guard.Stack) *watched {
 	d := h.debug
 	if d.pages == nil {
 		return nil
 	}
-	page := d.pages.PageSize()
-	size := (redZone + n + align + page - 1) &^ (page - 1)
-	if size > h.room() {
-		return nil
-	}
 	if d.paged.Load() >= mostPaged && d.pagedQueue > 0 {
 		h.evict(math.MaxInt, d.held/2)
+	}
+	_ = h.unmapDead(nil) // which counts until it has gone
+	page := d.pages.PageSize()
+	size := (redZone + n + align + page - 1) &^ (page - 1)
+	if h.closed || size > h.room() {
+		return nil
 	}
 	if d.paged.Add(1) > mostPaged {
 		d.paged.Add(-1)

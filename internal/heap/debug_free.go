@@ -1,7 +1,6 @@
 package heap
 
 import (
-	"errors"
 	"unsafe"
 
 	"github.com/gomem-go/gomem/backing"
@@ -96,21 +95,12 @@ func (h *Heap) unwatch(w *watched) {
 	}
 	d.leave(w)
 	if w.chunk == nil {
-		d.report(h.unmapPages(w))
+		h.buryGuards(w.Mem, d)
 		return
 	}
 	for from, to := range w.Rest {
 		h.giveBack(w.chunk, w.off+from, to-from)
 	}
-}
-
-func (h *Heap) unmapPages(w *watched) error {
-	err := h.debug.pages.Unmap(w.Mem)
-	if err == nil {
-		h.guards -= len(w.Mem)
-		h.debug.paged.Add(-1)
-	}
-	return err
 }
 
 // guardUnlock is unlock, and then hands over the reports.
@@ -159,13 +149,13 @@ func (h *Heap) guardCheck() error {
 
 // guardReset ends the watch over every block, because all memory goes. Under
 // mu.
-func (h *Heap) guardReset() (err error) {
+func (h *Heap) guardReset() error {
 	if h.sampler != nil {
-		err = h.resetSamples()
+		h.resetSamples()
 	}
 	d := h.debug
 	if d == nil {
-		return err
+		return nil
 	}
 	h.endBorrow()
 	for w := range d.all {
@@ -173,11 +163,11 @@ func (h *Heap) guardReset() (err error) {
 			d.report(w.CheckAll())
 		}
 		if w.chunk == nil {
-			err = errors.Join(err, h.unmapPages(w))
+			h.buryGuards(w.Mem, d)
 		}
 	}
 	d.forget()
-	return err
+	return nil
 }
 
 // leaks lists what is live, nil if nothing is or nobody wants to know. Under

@@ -8,13 +8,13 @@ import (
 	"github.com/gomem-go/gomem/backing"
 )
 
-// mappings is what a heap has mapped. It outlives the heap by one cleanup, so
-// that an allocator that is dropped gives its memory back, except for the chunks
-// in which there are live blocks: somebody may still use those.
+// mappings is the chunks of a heap, and those of its mappings with guard pages that are to
+// go back. It outlives the heap by one cleanup, so that an allocator that is dropped gives
+// its memory back, except for the chunks in which there are live blocks: somebody may still
+// use those.
 type mappings struct {
-	source backing.Source
 	mu     sync.Mutex
-	mem    map[*byte][]byte
+	mem    map[*byte]mapping
 	chunks map[*byte]*chunk // those of mem that may hold live blocks
 	spans  *spanMap         // in them
 	debug  *debugger        // which knows the live blocks, in debug mode
@@ -24,15 +24,40 @@ type mappings struct {
 	armed time.Time // when the clock was started last; under Heap.mu
 }
 
+// mapping is bytes, and who takes them back.
+type mapping struct {
+	mem []byte
+	to  unmapper
+}
+
+// unmapper is what a mapping needs of its source.
+type unmapper interface{ Unmap(mem []byte) error }
+
 // flushing is held by a goroutine while it gives mappings back. Others that wait for it
 // lock it: it is a mutex, and no condition, so that they may be in a bubble of
 // testing/synctest and it in none, or in another.
 type flushing struct{ sync.Mutex }
 
-// watch remembers a mapping that the garbage collector does not know. Under mu.
+// watch remembers a chunk that the garbage collector does not know. Under mu.
 func (h *Heap) watch(c *chunk) {
+	h.remember(c.raw, h.cfg.Source)
+	h.maps.mu.Lock()
+	h.maps.chunks[&c.raw[0]] = c
+	h.maps.mu.Unlock()
+}
+
+// buryGuards has flush give a mapping with guard pages back. Under mu.
+func (h *Heap) buryGuards(mem []byte, to unmapper) {
+	h.remember(mem, to)
+	h.guards -= len(mem)
+	h.leave += len(mem)
+	h.dead = append(h.dead, mem)
+}
+
+// remember notes a mapping that flush is to give back one day. Under mu.
+func (h *Heap) remember(mem []byte, to unmapper) {
 	if h.maps == nil {
-		h.maps = &mappings{source: h.cfg.Source, mem: make(map[*byte][]byte), debug: h.debug}
+		h.maps = &mappings{mem: make(map[*byte]mapping), debug: h.debug}
 		h.maps.chunks, h.maps.spans = make(map[*byte]*chunk), noSpans
 		h.maps.flushes = make(map[*flushing]bool)
 		if h.cfg.Source != backing.Heap() {
@@ -40,7 +65,7 @@ func (h *Heap) watch(c *chunk) {
 		}
 	}
 	h.maps.mu.Lock()
-	h.maps.mem[&c.raw[0]], h.maps.chunks[&c.raw[0]] = c.raw, c
+	h.maps.mem[&mem[0]] = mapping{mem, to}
 	h.maps.mu.Unlock()
 }
 
@@ -48,6 +73,7 @@ func (h *Heap) watch(c *chunk) {
 // another's. If the source panics, it has not.
 func (m *mappings) unmap(mem []byte) (err error) {
 	m.mu.Lock()
+	known := m.mem[&mem[0]]
 	delete(m.mem, &mem[0])
 	delete(m.chunks, &mem[0])
 	m.mu.Unlock()
@@ -55,11 +81,11 @@ func (m *mappings) unmap(mem []byte) (err error) {
 	defer func() {
 		if !gone {
 			m.mu.Lock()
-			m.mem[&mem[0]] = mem
+			m.mem[&mem[0]] = known
 			m.mu.Unlock()
 		}
 	}()
-	err = m.source.Unmap(mem)
+	err = known.to.Unmap(mem)
 	gone = err == nil
 	return err
 }
@@ -144,10 +170,10 @@ func (m *mappings) unmapAll() {
 		live := m.debug.live()
 		inUse = func(c *chunk) bool { return live[c] }
 	}
-	for first, mem := range m.mem {
+	for first, known := range m.mem {
 		if c := m.chunks[first]; c == nil || !inUse(c) {
 			// Nobody is left to tell.
-			_ = m.source.Unmap(mem)
+			_ = known.to.Unmap(known.mem)
 		}
 	}
 }

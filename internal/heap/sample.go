@@ -188,18 +188,18 @@ func (h *Heap) mapSlots() bool {
 		h.stopSampling()
 		return false
 	}
+	h.guards += size
+	h.notePeak()
 	// Without walls, as under the race detector, the red zones remain.
 	if p, ok := s.source.(backing.Protector); ok {
 		if err := p.Protect(mem); err == nil {
 			s.walls = p
 		} else if !errors.Is(err, errors.ErrUnsupported) {
-			_ = s.source.Unmap(mem)
+			h.buryGuards(mem, s.source)
 			h.stopSampling()
 			return false
 		}
 	}
-	h.guards += size
-	h.notePeak()
 	s.mem = mem
 	for i := range s.slots {
 		s.free = append(s.free, i)
@@ -305,19 +305,13 @@ func (h *Heap) releaseSlot(i int) {
 	s.free = append(s.free, i)
 }
 
-// resetSamples frees every slot and unmaps them. Under mu.
-func (h *Heap) resetSamples() error {
+// resetSamples frees every slot; unlock unmaps them. Under mu.
+func (h *Heap) resetSamples() {
 	s := h.sampler
-	if s.mem == nil {
-		return nil
+	if s.mem != nil {
+		h.buryGuards(s.mem, s.source)
+		s.mem, s.free, s.slot = nil, nil, [maxSlots]sampledSlot{}
 	}
-	mem := s.mem
-	s.mem, s.free, s.slot = nil, nil, [maxSlots]sampledSlot{}
-	err := s.source.Unmap(mem)
-	if err == nil {
-		h.guards -= len(mem)
-	}
-	return err
 }
 
 // bring tells the guard of the blocks that count. The shard adds them up, so that
