@@ -192,6 +192,9 @@ func (h *Heap) watchBlock(n, align int, where guard.Stack) (*watched, error) {
 	if w := h.watchPages(n, align, where); w != nil {
 		return w, nil
 	}
+	if err := h.tooLarge(n, align); err != nil {
+		return nil, err
+	}
 	front := max(redZone, align)
 	total := front + (n+slotAlign-1)&^(slotAlign-1) + redZone
 	c, off, err := h.take(total, align)

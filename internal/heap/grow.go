@@ -23,6 +23,9 @@ const (
 // the heap at a time, so that others that find no room meanwhile do not all map a
 // chunk. Under mu.
 func (h *Heap) takeGrown(n, align int) (c *chunk, off int, err error) {
+	if err := h.tooLarge(n, align); err != nil {
+		return nil, 0, err
+	}
 	if !h.growing.TryLock() {
 		h.mu.Unlock()
 		h.growing.Lock()
@@ -53,7 +56,7 @@ func (h *Heap) takeGrown(n, align int) (c *chunk, off int, err error) {
 			went = went || gone > 0
 		}
 		if !went {
-			if ended || n > h.limit() || !h.endBorrows() {
+			if ended || !h.endBorrows() {
 				return nil, 0, err
 			}
 			ended = true
@@ -68,6 +71,36 @@ func (h *Heap) takeGrown(n, align int) (c *chunk, off int, err error) {
 		return nil, 0, growError(n, fmt.Errorf("%w: no room in the new chunk for the alignment %d", ErrOutOfMemory, align))
 	}
 	return c, off, nil
+}
+
+// tooLarge is why no chunk can ever hold a block of n bytes; nil if one can, though not at
+// any multiple of align. Nothing is given back for such a block. Under mu.
+func (h *Heap) tooLarge(n, align int) error {
+	most := h.mostChunk()
+	switch {
+	case n > math.MaxInt-math.MaxInt/16-pageSize: // so that sums with it are numbers
+		return growError(n, ErrOutOfMemory)
+	case most > 0 && n > most:
+		return growError(n, errChunk)
+	case n > h.limit()&^(chunkUnit-1):
+		return growError(h.least(n, align), h.full())
+	}
+	return nil
+}
+
+// errChunk is the reason where the placement is what sets the limit.
+var errChunk = fmt.Errorf("%w: more than a chunk can have", ErrOutOfMemory)
+
+// mostChunk is the most bytes that a chunk can have; 0: any number.
+func (h *Heap) mostChunk() int { return h.cfg.MaxChunk &^ (chunkUnit - 1) }
+
+// least is how many bytes a chunk for a block of n bytes at a multiple of align needs.
+func (h *Heap) least(n, align int) int {
+	least := (n + chunkUnit - 1) &^ (chunkUnit - 1)
+	if align > 1<<h.pageShift {
+		least += align // so that addChunk can align it
+	}
+	return least
 }
 
 // alone says whether a block of n bytes gets a chunk that has little room for others.
@@ -88,16 +121,9 @@ func (h *Heap) takeAgain(n, align int) (c *chunk, off int, err error) {
 // grow maps one more chunk with room for a block of n bytes at a multiple of
 // align. Under growing and mu; it releases mu while the source maps.
 func (h *Heap) grow(n, align int) error {
-	if n > math.MaxInt-math.MaxInt/16-pageSize { // so that sums with it are numbers
-		return growError(n, ErrOutOfMemory)
-	}
-	least := (n + chunkUnit - 1) &^ (chunkUnit - 1)
+	least := h.least(n, align)
 	size := least
-	switch {
-	case align > 1<<h.pageShift:
-		least += align // so that addChunk can align it
-		size = least
-	case h.cfg.Spans && least >= spanUnit && !h.cfg.Buddies:
+	if align <= 1<<h.pageShift && h.cfg.Spans && least >= spanUnit && !h.cfg.Buddies {
 		size += spanUnit // so that addChunk can align it
 	}
 	switch {
@@ -108,19 +134,14 @@ func (h *Heap) grow(n, align int) error {
 		// has no room for the next one.
 		size += n
 	}
-	if most := h.cfg.MaxChunk &^ (chunkUnit - 1); most > 0 && size > most {
+	if most := h.mostChunk(); most > 0 && size > most {
 		if size = most; size < least {
-			return growError(n, fmt.Errorf("%w: more than a chunk can have", ErrOutOfMemory))
+			return growError(n, errChunk)
 		}
 	}
 	if room := h.room(); size > room {
-		size = room &^ (chunkUnit - 1)
-		switch {
-		case size >= least:
-		case h.cfg.MaxBytes <= 0:
-			return growError(least, h.full(ErrOutOfMemory))
-		default:
-			return growError(least, h.full(ErrLimit))
+		if size = room &^ (chunkUnit - 1); size < least {
+			return growError(least, h.full())
 		}
 	}
 	mem, err := h.mapFor(size)
@@ -158,7 +179,11 @@ func (h *Heap) limit() int {
 }
 
 // full is why the heap may not grow, with what counts towards the limit. Under mu.
-func (h *Heap) full(why error) error {
+func (h *Heap) full() error {
+	why := ErrLimit
+	if h.cfg.MaxBytes <= 0 {
+		why = ErrOutOfMemory
+	}
 	return &fullError{why, h.mapped, h.guards, h.leave, h.coming, h.limit()}
 }
 

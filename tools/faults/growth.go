@@ -37,7 +37,7 @@ var heapFaults = []fault{
 	{name: "the last chunk goes on serving", file: "place.go", from: "\t\t\th.leaveLast() // so that it drains\n", to: ""},
 	{name: "empty span not counted", file: "shard.go", from: "\t\ts.idle += sp.units()\n", to: ""},
 	{name: "idle count not reset", file: "shard.go", from: "\t\t\ts.idle -= sp.units()\n\t\t}\n\t\ts.spans", to: "\t\t}\n\t\ts.spans"},
-	{name: "borrow keeps its memory at the limit", file: "grow.go", from: "if ended || n > h.limit() || !h.endBorrows() {", to: "if !ended {"},
+	{name: "borrow keeps its memory at the limit", file: "grow.go", from: "if ended || !h.endBorrows() {", to: "if !ended {"},
 	{name: "growth waits for no flush", file: "mappings.go", from: "for f := h.maps.underWay(); f != nil; f = h.maps.underWay() {", to: "for f := (*flushing)(nil); f != nil; {"},
 	{name: "flush not noted", file: "mappings.go", from: "\tm.flushes[f] = true\n", to: ""},
 	{name: "block not cut is counted twice", file: "strip.go", from: "g != nil && g.isDue(n) {", to: "g != nil && h.wants(n) {"},
