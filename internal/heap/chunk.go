@@ -7,7 +7,9 @@ import (
 	"github.com/gomem-go/gomem/offset"
 )
 
-const pageSize = 4096 // bytes: the least alignment of a chunk
+// pageSize is what small chunks are rounded to, in bytes, and what debug mode finds blocks
+// by. A source may align its mappings to less.
+const pageSize = 4096
 
 // chunk is one mapping of the backing and the placement of blocks in it.
 type chunk struct {

@@ -210,7 +210,8 @@ func (h *Heap) mapFor(size int) (mem []byte, err error) {
 // or a quarter of the mapped bytes, at most 512 KiB and in whole pages, until those are
 // 2 MiB; then a sixteenth of them, at least 512 KiB, in whole spans. From 512 KiB on half a
 // unit is added: the Go heap maps at multiples of that, and the first span is aligned.
-// From buddies it is a power of two and no byte more, which would cost as much again.
+// From buddies it is a power of two and no byte more, which would cost as much again; but
+// the first one is as configured, and a limit may cut any.
 func (h *Heap) nextChunk() int {
 	if h.mapped == 0 {
 		return (h.cfg.Size + chunkUnit - 1) &^ (chunkUnit - 1)

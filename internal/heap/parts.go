@@ -30,7 +30,7 @@ import (
 // has a bit for each of 64 bytes. Bytes behind the end of a block in its last word
 // count as gone, too, so that the record need not hold the length:
 //
-//	bit 27   25                   16 15                                        0
+//	bit 27  24                    16 15                                        0
 //	       | words of the block less 1 | bytes in use                            |
 type parts struct {
 	gone   []uint64 // stride words for each slot or granule
