@@ -28,8 +28,8 @@ func (h *Heap) Borrow(n int) []byte {
 	return h.borrowSlow(n)
 }
 
-// borrowSlow takes a slot and frees it, so that there is one to lend, and lends bytes
-// of a chunk if no slot serves.
+// borrowSlow lends bytes of a slot that the shard comes to have, or of a chunk if no slot
+// serves.
 //
 //go:noinline
 func (h *Heap) borrowSlow(n int) []byte {
@@ -39,35 +39,41 @@ func (h *Heap) borrowSlow(n int) []byte {
 	case h.debug != nil:
 		return h.debugBorrow(n)
 	}
+	h.mu.Lock()
+	var b []byte
 	if n > maxSlot || !h.cfg.Spans {
-		h.mu.Lock()
-		b := h.lendPlace(n)
-		_ = h.unlock(nil)
-		return b
+		b = h.lendPlace(n)
+	} else {
+		b = h.lendSmall(n)
 	}
-	for range 3 { // others may be faster, or the goroutine get on another P
-		b := h.Malloc(n)
-		if b == nil {
-			return nil
-		}
-		sp := h.spanAt(uintptr(unsafe.Pointer(unsafe.SliceData(b))))
-		if !h.Free(b) {
-			return nil
-		}
-		h.mu.Lock()
-		h.malloced -= uint64(n)
-		h.freed -= uint64(n)
-		if b = h.lendSlot(n, sp); b == nil {
-			if b = h.lendPlace(n); b == nil {
-				b = h.lendSlot(n, sp) // of a span that the search handed over
-			}
-		}
-		_ = h.unlock(nil)
+	_ = h.unlock(nil)
+	return b
+}
+
+// lendSmall is borrowSlow for a block that a slot may hold; it looks for one as mallocSlot
+// does. Under mu.
+func (h *Heap) lendSmall(n int) (b []byte) {
+	c := class(n)
+	for !h.closed && h.shareOut() {
+		b, of := h.lendSlot(n, c)
 		if b != nil {
 			return b
 		}
+		if of < 0 || h.direct(of) {
+			break
+		}
+		sp := h.placeSpan(of)
+		if sp == nil {
+			break
+		}
+		s := h.pinLocked()
+		s.adopt(sp)
+		unpin(s)
 	}
-	return nil
+	if b = h.lendPlace(n); b == nil && h.set.Load() != nil {
+		b = h.lendAny(n, c)
+	}
+	return b
 }
 
 // lendPlace lends n bytes of a chunk, nil if there is no room and none to be had. Under
@@ -83,27 +89,43 @@ func (h *Heap) lendPlace(n int) []byte {
 	return c.mem[off : off+n : off+n]
 }
 
-// lendSlot lends n bytes of a slot, or of the strip; nil if the shard where a slot of sp
-// was freed has none. Under mu.
-func (h *Heap) lendSlot(n int, sp *span) (b []byte) {
-	if sp == nil || h.set.Load() == nil {
+// lendSlot lends n bytes of a slot of class c, or of the strip. Where there are none it
+// returns the class of the span that is to be placed, -1 if none is. Under mu, in a heap
+// that is shared out.
+func (h *Heap) lendSlot(n, c int) (b []byte, of int) {
+	s := h.pinLocked()
+	defer unpin(s)
+	cut := c >= small && (s.cuts[c-small] > 1 || s.cuts[c-small] == 0 && h.parted[c-small]) // as placeCut
+	switch {
+	case s.refill(c):
+		return h.lendOf(s, n, c, s.cur[c].head*s.cur[c].size), c
+	case cut && (s.cur[stripClass].room(n) || s.nextStrip(n)):
+		return h.lendOf(s, n, stripClass, s.cur[stripClass].carved*chunkUnit), c
+	case cut:
+		return nil, -1
+	}
+	return nil, s.lacks(c)
+}
+
+// lendAny is lendSlot where there is no room for anything else: as takeAny.
+func (h *Heap) lendAny(n, c int) []byte {
+	if b, _ := h.lendSlot(n, c); b != nil {
+		return b
+	}
+	s := h.pinLocked()
+	defer unpin(s)
+	if !s.refillHost(c) {
 		return nil
 	}
-	s, c := h.pinFor(sp), class(n)
-	at := -1 // in the current span
-	if s != noShard && s.refill(c) {
-		at = int(s.cur[c].head * s.cur[c].size)
-	} else if c >= small && s.cuts[c-small] > 1 && (s.cur[stripClass].room(n) || s.nextStrip(n)) {
-		c = stripClass
-		at = int(s.cur[c].carved * chunkUnit)
-	}
-	if at >= 0 {
-		// Safety: the bytes lie in the slot, or behind the block that was cut last.
-		b = (*[maxSlot]byte)(unsafe.Add(s.cur[c].base, at))[:n:n]
-		s.lent, s.lentAt, s.placed = c+1, s.malloced, h.placed
-	}
-	unpin(s)
-	return b
+	return h.lendOf(s, n, c, s.cur[c].head*s.cur[c].size)
+}
+
+// lendOf lends n bytes at a place of the current span of class c that is free. Under mu,
+// pinned.
+func (h *Heap) lendOf(s *shard, n, c int, at uint32) []byte {
+	s.lent, s.lentAt, s.placed = c+1, s.malloced, h.placed
+	// Safety: the bytes lie in a slot, or behind the block that was cut last.
+	return (*[maxSlot]byte)(unsafe.Add(s.cur[c].base, at))[:n:n]
 }
 
 // lend notes that bytes of c are lent. Under mu, not pinned.
