@@ -15,12 +15,13 @@ import (
 //	segment  |####|##  |........|################|   ...   two or more
 //	used     ----------------------------------->          never used since mapped
 //
-// Invariants, all under mu:
+// Invariants, all under mu, which it releases while the inner source maps or unmaps:
 //
 //   - a mapping in live lies in a block that its segment's placement holds, or is
 //     one of the inner source by itself (no segment)
 //   - at most one segment holds no mapping, and none if the pool keeps none, but for those
-//     that the inner source did not take back
+//     that the inner source did not take back; one that it is asked to take is not among
+//     the segments meanwhile
 //   - the bytes of a segment behind used are as the inner source mapped them: zero
 //
 // The accounting equation of each segment: free bytes + the blocks of its
@@ -29,6 +30,10 @@ type chunkPool struct {
 	inner backing.Source
 	unit  int  // bytes: the least block, a page
 	keeps bool // an empty segment, for the next load
+
+	// Who has a segment mapped holds growing, so that others that find no room meanwhile do
+	// not map one each. Nobody waits for it while holding mu.
+	growing sync.Mutex
 
 	mu       sync.Mutex
 	segments []*poolSegment
@@ -116,24 +121,39 @@ func (p *chunkPool) Map(size int) ([]byte, error) {
 // cut places a mapping of size bytes and says how many of its first ones were
 // in use before.
 func (p *chunkPool) cut(size int) (mem []byte, dirty int, err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, s := range p.segments {
-		if mem, dirty = p.cutFrom(s, size); mem != nil {
-			return mem, dirty, nil
-		}
+	if mem, dirty = p.cutMapped(size); mem != nil {
+		return mem, dirty, nil
+	}
+	p.growing.Lock()
+	defer p.growing.Unlock()
+	if mem, dirty = p.cutMapped(size); mem != nil {
+		return mem, dirty, nil
 	}
 	whole, err := backing.Map(p.inner, segmentSize)
 	if err != nil {
 		return nil, 0, fmt.Errorf("pool: a segment for %d bytes: %w", size, err)
 	}
 	s := &poolSegment{mem: whole, place: offset.NewBuddy(segmentSize, p.unit)}
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.segments = append(p.segments, s)
 	mem, dirty = p.cutFrom(s, size)
 	return mem, dirty, nil
 }
 
-// cutFrom is cut from one segment; nil if it has no room.
+// cutMapped is cut without another segment; nil if none has room.
+func (p *chunkPool) cutMapped(size int) (mem []byte, dirty int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, s := range p.segments {
+		if mem, dirty = p.cutFrom(s, size); mem != nil {
+			return mem, dirty
+		}
+	}
+	return nil, 0
+}
+
+// cutFrom is cut from one segment; nil if it has no room. Under mu.
 func (p *chunkPool) cutFrom(s *poolSegment, size int) (mem []byte, dirty int) {
 	at := s.place.Allocate(size)
 	if at < 0 {
@@ -222,28 +242,51 @@ func (p *chunkPool) drop(s *poolSegment) {
 
 // putBack frees the block of c, which take removed. If that leaves its segment empty, all
 // others that are go back to the inner source before, and the segment itself unless the
-// pool keeps one.
+// pool keeps one. One that is not taken stays for the next load, or goes with the next one;
+// what was to be unmapped is. That of c goes last: if the source panics, all of c is there.
 func (p *chunkPool) putBack(c pooledChunk) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	s := c.seg
-	if s.live == 1 {
-		// One that is not taken stays for the next load, or goes with the next one; what was
-		// to be unmapped is. That of c goes last: if the source panics, all of c is there.
-		for _, o := range slices.Clone(p.segments) {
-			if o.empty() && p.inner.Unmap(o.mem) == nil {
-				p.drop(o)
+	var stays []*poolSegment
+	defer func() {
+		p.mu.Lock()
+		p.segments = append(p.segments, stays...)
+		p.mu.Unlock()
+	}()
+	for {
+		s, err := p.freeOrDrop(c, slices.Contains(stays, c.seg))
+		if s == nil {
+			return err
+		}
+		stays = append(stays, s)
+		if p.inner.Unmap(s.mem) == nil {
+			stays = stays[:len(stays)-1]
+			if s == c.seg {
+				return nil
 			}
 		}
-		if !p.keeps && p.inner.Unmap(s.mem) == nil {
+	}
+}
+
+// freeOrDrop frees the block of c, unless a segment has to go before, which it removes and
+// returns: an empty one or, if there is none and its own was not tried, that of c.
+func (p *chunkPool) freeOrDrop(c pooledChunk, tried bool) (s *poolSegment, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if c.seg.live == 1 {
+		if i := slices.IndexFunc(p.segments, (*poolSegment).empty); i >= 0 {
+			s = p.segments[i]
+		} else if !p.keeps && !tried {
+			s = c.seg
+		}
+		if s != nil {
 			p.drop(s)
+			return s, nil
 		}
 	}
-	if err := s.place.Free(c.at, c.n); err != nil {
-		return fmt.Errorf("pool: internal error: %w", err)
+	if err := c.seg.place.Free(c.at, c.n); err != nil {
+		return nil, fmt.Errorf("pool: internal error: %w", err)
 	}
-	s.live--
-	return nil
+	c.seg.live--
+	return nil, nil
 }
 
 func (s *poolSegment) empty() bool { return s.live == 0 }
