@@ -219,8 +219,8 @@ func (m *Memory) Equal(other *Memory) bool {
 }
 
 // WriteTo writes all bytes to w and returns how many it wrote; the chain does
-// not change. On a TCP or Unix connection the buffers are sent with writev, up to 1,024
-// with each. On a connection of packets they are one packet, for which they are copied
+// not change. On a TCP or Unix connection the buffers are sent with writev where there is
+// that, up to 1,024 with each. On a connection of packets they are one packet, for which they are copied
 // together unless it is one of package net.
 //
 // The error is w's, io.ErrShortWrite if w stopped early without one, or
@@ -257,11 +257,8 @@ func writeOut(w io.Writer, views [][]byte) (int64, error) {
 	return total, nil
 }
 
-// maxWritev is how many buffers package net passes to one writev. More are several
-// packets on a connection of packets.
-const maxWritev = 1024
-
-// hasWritev reports whether net.Buffers gets that many buffers to w with writev.
+// hasWritev reports whether net.Buffers gets that many buffers to w as Write gets one:
+// to a stream, or with one writev.
 func hasWritev(w io.Writer, buffers int) bool {
 	switch c := w.(type) {
 	case *net.TCPConn:

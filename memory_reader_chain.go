@@ -155,8 +155,8 @@ func (r *MemoryReader) recyclable() *RecyclableMemory {
 
 // WriteTo writes the bytes not yet read to w and consumes those that w took,
 // so that io.Copy continues where reading stopped. On a TCP or Unix connection
-// the buffers are sent with writev, up to 1,024 with each; on a connection of packets
-// they are one packet, see [Memory.WriteTo].
+// the buffers are sent with writev where there is that, up to 1,024 with each; on a
+// connection of packets they are one packet, see [Memory.WriteTo].
 //
 // The error is w's, io.ErrShortWrite if w stopped early without one, or
 // [ErrInvalidWrite] if its count is impossible; bytes that were not written remain

@@ -18,6 +18,7 @@ import (
 var platforms = []string{
 	"linux/amd64", "linux/386", "linux/arm64", "darwin/arm64", "freebsd/amd64", "openbsd/amd64",
 	"windows/amd64", "windows/arm64", "windows/386", "plan9/amd64", "js/wasm", "wasip1/wasm",
+	"aix/ppc64", "solaris/amd64", "illumos/amd64",
 }
 
 // TestG23EveryTagCompiles: the files that a combination of the tags selects
@@ -43,6 +44,24 @@ func TestG24EveryPlatformCompiles(t *testing.T) {
 		for _, tags := range [][]string{nil, {"enable_mmap"}, {"race"}, {"gomem_portable"}, {"purego"}} {
 			for _, dir := range []string{"", "backing", "internal/heap", "internal/unzeroed", "lac", "tlsf"} {
 				complete(t, platform, tags, dir)
+			}
+		}
+	}
+}
+
+// TestWritevOfEveryPlatform: what a packet may be made of is as much as package net
+// passes on at once.
+func TestWritevOfEveryPlatform(t *testing.T) {
+	for platform, want := range map[string]string{
+		"linux": "1024", "darwin": "1024", "freebsd": "1024", "illumos": "1024", "windows": "1024",
+		"aix": "16", "solaris": "16", "js": "other", "wasip1": "other", "plan9": "other",
+	} {
+		ctx := build.Default
+		ctx.GOOS = platform
+		for _, kind := range []string{"1024", "16", "other"} {
+			match, err := ctx.MatchFile(filepath.Join("..", ".."), "memory_writev_"+kind+".go")
+			if err != nil || match != (kind == want) {
+				t.Errorf("%s, limit %s: %v, %v", platform, kind, match, err)
 			}
 		}
 	}
