@@ -82,6 +82,29 @@ func TestBadDocuments(t *testing.T) {
 	}
 }
 
+// TestNumberGrammar compares all texts of up to five bytes that numbers are made of with
+// encoding/json.
+func TestNumberGrammar(t *testing.T) {
+	texts := []string{""}
+	for range 5 {
+		var longer []string
+		for _, text := range texts {
+			for _, c := range "017-+.eE" {
+				longer = append(longer, text+string(c))
+			}
+		}
+		texts = longer
+		for _, text := range texts {
+			v, err := Parse(nil, []byte(text))
+			var want any
+			wrong := json.Unmarshal([]byte(text), &want)
+			if (err == nil) != (wrong == nil) || err == nil && plain(v) != want {
+				t.Errorf("%s: %v, %v, but for encoding/json %v, %v", text, plain(v), err, want, wrong)
+			}
+		}
+	}
+}
+
 // Numbers that make no sense are refused before anything is measured.
 func TestFlags(t *testing.T) {
 	args, flags := os.Args, flag.CommandLine

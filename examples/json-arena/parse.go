@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 	"unsafe"
@@ -185,18 +186,40 @@ func (p *parser) object() (Value, error) {
 	return v, nil
 }
 
-func (p *parser) number() (Value, error) {
-	start := p.at
-	for p.at < len(p.in) {
-		switch c := p.in[p.at]; {
-		case c >= '0' && c <= '9', c == '-', c == '+', c == '.', c == 'e', c == 'E':
-			p.at++
-			continue
-		}
-		break
+// oneOf consumes the next byte if it is one of set.
+func (p *parser) oneOf(set string) bool {
+	if p.at < len(p.in) && strings.IndexByte(set, p.in[p.at]) >= 0 {
+		p.at++
+		return true
 	}
-	if start == p.at {
-		return Value{}, p.unexpected("a value")
+	return false
+}
+
+// digits consumes digits and reports whether there was one.
+func (p *parser) digits() bool {
+	start := p.at
+	for p.at < len(p.in) && p.in[p.at] >= '0' && p.in[p.at] <= '9' {
+		p.at++
+	}
+	return p.at > start
+}
+
+func (p *parser) number() (Value, error) {
+	start, want := p.at, "a value"
+	if p.oneOf("-") {
+		want = "a digit"
+	}
+	if !p.oneOf("0") && !p.digits() {
+		return Value{}, p.unexpected(want)
+	}
+	if p.oneOf(".") && !p.digits() {
+		return Value{}, p.unexpected("a digit")
+	}
+	if p.oneOf("eE") {
+		p.oneOf("+-")
+		if !p.digits() {
+			return Value{}, p.unexpected("a digit")
+		}
 	}
 	n, err := strconv.ParseFloat(string(p.in[start:p.at]), 64)
 	if err != nil {
