@@ -167,8 +167,8 @@ func (b *builder) addLine(line string) error {
 	if fields[0] == "free" {
 		return b.add(FreeBit | args[0])
 	}
-	if int(args[0]) != len(b.t.Sizes) {
-		return b.fail(ErrUnsorted, "id %d where %d is next", args[0], len(b.t.Sizes))
+	if args[0] != b.next {
+		return b.fail(ErrUnsorted, "id %d where %d is next", args[0], b.next)
 	}
 	return b.add(args[1])
 }

@@ -262,6 +262,17 @@ func TestRecorderOutOfIDs(t *testing.T) {
 	}
 }
 
+// A trace is read as far as it is written: to the last id.
+func TestLastIDIsRead(t *testing.T) {
+	b := builder{next: FreeBit - 1}
+	if err := b.addLine("malloc 2147483647 5"); err != nil {
+		t.Errorf("the last id: %v", err)
+	}
+	if err := b.add(5); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("one more: %v", err)
+	}
+}
+
 type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }

@@ -116,7 +116,8 @@ func (t *Trace) MeanBytes() float64 {
 type builder struct {
 	t         Trace
 	limits    Limits
-	line      int // that of the text form which is read
+	line      int    // that of the text form which is read
+	next      uint32 // the id of the next block
 	live      []bool
 	liveBytes int64
 	blocks    int
@@ -137,9 +138,10 @@ func (b *builder) add(op uint32) error {
 	if b.limits.Live > 0 && b.liveBytes+int64(size) > b.limits.Live {
 		return b.fail(ErrTooLarge, "%d bytes on top of %d live ones, limit %d", size, b.liveBytes, b.limits.Live)
 	}
-	if len(b.t.Sizes) == FreeBit-1 {
+	if b.next == FreeBit {
 		return b.fail(ErrTooLarge, "no id is left")
 	}
+	b.next++
 	b.t.Ops = append(b.t.Ops, size)
 	b.t.Sizes = append(b.t.Sizes, size)
 	b.live = append(b.live, true)
