@@ -218,8 +218,8 @@ func (b *BufReader) Reset(r io.Reader) {
 
 // Recycle ends the use of the reader: blocks return to their allocator, views
 // end, shared memory lives on until its last Release, and Mouth is closed unless
-// it is closed already. Nobody may send to Mouth any more. Every read fails with
-// [ErrRecycled] until Reset. Calling Recycle again does nothing. O(blocks held).
+// it is closed already. Nobody may send to Mouth any more. Every read of a byte or more
+// fails with [ErrRecycled] until Reset. Calling Recycle again does nothing. O(blocks held).
 func (b *BufReader) Recycle() {
 	b.giveBack()
 	feed := b.feed
