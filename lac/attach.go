@@ -37,8 +37,9 @@ func (a *attachments) reset() {
 // arena object. v may be a pointer, slice, string, map, func, chan,
 // unsafe.Pointer, interface, or a struct or array of such. A pointer that is
 // attached many times is kept once. A pointer to an object of another arena must
-// be attached too if that arena may be dropped first; once that arena is released,
-// nothing keeps the object. A nil ac does nothing. O(1), amortised.
+// be attached too, or cleared before that arena is released or dropped. The object ends
+// with its arena even so, but what is attached may then be overwritten: other pointers to
+// it may not, see rule 2 of the package. A nil ac does nothing. O(1), amortised.
 func Attach[T any](ac *Allocator, v T) T {
 	if ac != nil {
 		if c := ac.alive("Attach"); c != nil {

@@ -52,6 +52,7 @@ type graveyard struct {
 	mu     sync.Mutex
 	blocks [][]byte
 	bytes  int
+	reach  extent // from the lowest block to the highest, since there were none
 }
 
 // makeDebug is makeTyped in debug mode.
@@ -109,10 +110,10 @@ func (r *recorder) owns(p uintptr) bool {
 }
 
 // EnableDebugMode switches debug mode on or off for the arenas lent from now on.
-// In debug mode an arena records its objects, finds unattached heap pointers at
-// Release, and its memory is never used again: an access after the release faults
-// where pages can be protected, and reads poison elsewhere. A pointer to the handle that
-// Get returned may be stored without Attach. Debug mode is slow, and
+// In debug mode an arena records its objects, finds unattached pointers to the Go heap
+// and into released arenas at Release, and its memory is never used again: an access
+// after the release faults where pages can be protected, and reads poison elsewhere. A
+// pointer to the handle that Get returned may be stored without Attach. Debug mode is slow, and
 // an arena dropped without a release is never given back, because the objects that
 // it points to must stay alive. Objects with pointers in a scanned arena are zeroed
 // at the release, and not checked, since they need no Attach. Built with the tag
@@ -125,7 +126,9 @@ func (r *recorder) owns(p uintptr) bool {
 // part is reported as unattached, for example if one element of a long slice was
 // attached and the pointer is to another: attach the slice. Pointers to objects of
 // other live arenas in debug mode are not checked: it is not known which arena is
-// meant to live longer, and following one after that arena's release faults.
+// meant to live longer, and following one after that arena's release faults. One into a
+// released arena is not found while it is overwritten, but by the next check if it is
+// still there, and 256 MiB of released arenas later no more.
 func (p *AllocatorPool) EnableDebugMode(on bool) {
 	if p == nil {
 		return
@@ -196,6 +199,11 @@ func (g *graveyard) bury(b []byte, src backing.Source, protector backing.Protect
 func (g *graveyard) add(b []byte) (gone [][]byte) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	at := extentOf(b)
+	if len(g.blocks) == 0 {
+		g.reach = at
+	}
+	g.reach = extent{min(g.reach.lo, at.lo), max(g.reach.hi, at.hi)}
 	g.blocks = append(g.blocks, b)
 	g.bytes += len(b)
 	for g.bytes > graveBytes {
@@ -207,9 +215,27 @@ func (g *graveyard) add(b []byte) (gone [][]byte) {
 	return gone
 }
 
-// CheckExternalPointers looks for pointers to Go heap objects that were not
-// attached, in every object of an arena in debug mode, and reports each as
-// [ErrUnattached] with type and field path. Out of debug mode it does nothing. It
+// extents returns the memory of the released arenas that are known.
+func (g *graveyard) extents() (all []extent) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, b := range g.blocks {
+		all = append(all, extentOf(b))
+	}
+	return mergeExtents(all)
+}
+
+// near is false for most addresses that lie in no released arena, such as those of
+// constants: to look for each of them among all the blocks would take too long.
+func (g *graveyard) near(a uintptr) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return a >= g.reach.lo && a < g.reach.hi
+}
+
+// CheckExternalPointers looks for pointers to Go heap objects, and to those of released
+// arenas, that were not attached, in every object of an arena in debug mode, and reports
+// each as [ErrUnattached] with type and field path. Out of debug mode it does nothing. It
 // requires that no goroutine writes to the objects meanwhile.
 // O(bytes of the objects with pointers).
 func (ac *Allocator) CheckExternalPointers() {

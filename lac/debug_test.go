@@ -48,10 +48,11 @@ func TestAttachedInParts(t *testing.T) {
 		"pointers in an array": func(ac *Allocator, h *holder) {
 			h.P = &Attach(ac, [2]*twoHalves{1: new(twoHalves)})[1].back[7]
 		},
-		"part of a slice, then all of it": func(ac *Allocator, h *holder) {
+		"part of a slice, all of it, and the part": func(ac *Allocator, h *holder) {
 			s := make([]int, 10_000)
 			Attach(ac, &s[0])
 			h.S = Attach(ac, s)[5000:]
+			Attach(ac, &s[0])
 		},
 		"front of an object by its back": func(ac *Allocator, h *holder) {
 			x := new(twoHalves)

@@ -30,8 +30,11 @@
 // of DESIGN.md.)
 //
 // Rule 2: the data of a chunk is not scanned. A pointer to the Go heap that is
-// stored in an arena object must be passed to [Attach] once. A pool made with
-// [WithScanned] instead keeps types with pointers in typed slabs, which the
+// stored in an arena object must be passed to [Attach] once. So must a pointer to an
+// object of another arena, or it must be cleared before that arena is released: after
+// that it must not even be overwritten, as the write barrier shows the collector the old
+// value, and the runtime stops the program if there is no memory any more. A pool made
+// with [WithScanned] instead keeps types with pointers in typed slabs, which the
 // collector scans like any slice, and needs no Attach.
 //
 // Rule 3: handles wait before they are lent again. Each processor lends 256 of

@@ -18,8 +18,8 @@ var (
 	// ErrInvalidSize: a length or capacity that no slice can have. It is the
 	// only misuse that panics, as make does.
 	ErrInvalidSize = errors.New("invalid size")
-	// ErrUnattached: an arena object holds a pointer to a Go heap object that
-	// was not attached. Found in debug mode only.
+	// ErrUnattached: an arena object holds a pointer to a Go heap object, or to one of
+	// a released arena, that was not attached. Found in debug mode only.
 	ErrUnattached = errors.New("unattached heap pointer")
 	// ErrLeaked: DebugCheck found arenas that were not released.
 	ErrLeaked = errors.New("arenas are not released")

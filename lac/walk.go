@@ -16,8 +16,13 @@ const maxFindings = 64
 // heapPageShift is the size of the pages the Go heap is made of.
 const heapPageShift = 13
 
-// extent is the addresses [lo, hi) of something attached.
+// extent is the addresses [lo, hi) of something attached, or of an arena.
 type extent struct{ lo, hi uintptr }
+
+func extentOf(b []byte) extent {
+	lo := uintptr(unsafe.Pointer(unsafe.SliceData(b)))
+	return extent{lo, lo + uintptr(len(b))}
+}
 
 // walker looks at every pointer of every object of an arena once. It does not
 // follow them: what they point to is an object of its own, or attached, or
@@ -26,6 +31,7 @@ type walker struct {
 	rec      *recorder
 	ranges   []extent // attached addresses, sorted and disjoint
 	arenas   []extent // all arenas in debug mode, once that was asked
+	gone     []extent // those that are released, likewise
 	pointers map[reflect.Type]bool
 	path     []string
 	findings []string
@@ -155,10 +161,23 @@ func (w *walker) walk(p unsafe.Pointer, t reflect.Type) {
 	}
 }
 
-// pointer records a finding if a is the address of an unattached heap object.
+// released tells whether a lies in an arena that is released.
+func (w *walker) released(a uintptr) bool {
+	if !graves.near(a) {
+		return false
+	}
+	if w.gone == nil {
+		w.gone = graves.extents()
+	}
+	_, in := extentAt(w.gone, a)
+	return in
+}
+
+// pointer records a finding if a is the address of an unattached object, of the heap or
+// of a released arena.
 func (w *walker) pointer(a uintptr) {
 	w.looked++
-	if a == 0 || w.rec.owns(a) || !inGoHeap(a) || a == uintptr(unsafe.Pointer(w.rec.handle)) {
+	if a == 0 || w.rec.owns(a) || a == uintptr(unsafe.Pointer(w.rec.handle)) || !inGoHeap(a) && !w.released(a) {
 		return
 	}
 	e, in := extentAt(w.ranges, a)
