@@ -220,8 +220,8 @@ func (m *Memory) Equal(other *Memory) bool {
 
 // WriteTo writes all bytes to w and returns how many it wrote; the chain does
 // not change. On a TCP or Unix connection the buffers are sent with writev where there is
-// that, up to 1,024 with each. On a connection of packets they are one packet, for which they are copied
-// together unless it is one of package net.
+// that, up to 1,024 with each. On a connection of packets they are one packet, for which
+// they are copied together unless it is one of package net.
 //
 // The error is w's, io.ErrShortWrite if w stopped early without one, or
 // [ErrInvalidWrite] if its count is impossible. [io.ErrUnexpectedEOF] says that Size is
