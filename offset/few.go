@@ -84,7 +84,7 @@ func (f *Few) Fits() int {
 	return f.fits
 }
 
-// Reset makes everything free again and keeps the tables. O(tables).
+// Reset makes everything free again and keeps the tables. O(blocks).
 func (f *Few) Reset() {
 	if f.many {
 		f.tlsf.Reset()
@@ -203,6 +203,8 @@ func (f *Few) handOver() {
 	if f.tlsf == nil {
 		f.tlsf = NewTLSF(f.size, f.low+1)
 	}
+	// Once, instead of again and again with the gaps.
+	f.tlsf.growTags(uint(min(f.runs[f.n].End, f.size-1)) >> (f.tlsf.shift & 63))
 	f.many = true
 	f.tlsf.Allocate(f.size)
 	for i := range f.n + 1 {

@@ -53,7 +53,8 @@ import (
 // header.
 //
 // The tables grow with the highest granule ever in use and with the number of
-// blocks; [TLSF.Reserve] grows them beforehand.
+// blocks; [TLSF.Reserve] grows them beforehand. An operation that has to grow them
+// takes O(blocks) instead of O(1), and the runtime the time to clear a bit per granule.
 //
 // A TLSF must not be used by several goroutines at once.
 type TLSF struct {
@@ -136,7 +137,7 @@ func (t *TLSF) Granule() int { return 1 << (t.shift & 63) }
 // FreeBytes is the number of offsets that are not live, slack included. O(1).
 func (t *TLSF) FreeBytes() int { return t.free }
 
-// Reset makes everything free again and keeps the tables. O(tables).
+// Reset makes everything free again and keeps the tables. O(blocks).
 func (t *TLSF) Reset() {
 	t.nodes = t.nodes[:t.classes]
 	for c := range t.nodes {

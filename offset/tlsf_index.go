@@ -110,7 +110,7 @@ func (t *TLSF) dropNode(i uint32) {
 }
 
 // growTags makes room for a block that starts at granule g. Doubling keeps the
-// cost per granule constant, and a range that is never used has no table. Nor
+// cost per block constant, and a range that is never used has no table. Nor
 // does one have any memory in which no block begins or ends: nobody clears the
 // table, for what it says is stale anyway unless the node confirms it.
 func (t *TLSF) growTags(g uint) {
@@ -118,9 +118,29 @@ func (t *TLSF) growTags(g uint) {
 		return
 	}
 	tags := unzeroed.Make[uint32](int(min(max(2*(g+1), 64), t.total)))
-	copy(tags, t.tags)
-	t.tags = tags
-	t.starts.grow(uint(len(tags)))
+	starts := newStartSet(uint(len(tags)))
+	t.copyTags(tags, &starts)
+	t.tags, t.starts = tags, starts
+}
+
+// copyTags fills larger tables with what these say of the blocks, by words of
+// starts: a copy of everything would touch all the memory between the blocks.
+func (t *TLSF) copyTags(tags []uint32, starts *startSet) {
+	end := uint(len(t.tags))
+	for below := end; below > 0; {
+		last := t.starts.floor(below - 1)
+		w := last >> 6
+		below = w << 6
+		copy(tags[below:], t.tags[below:min(below+64, end)])
+		starts.words[w] = t.starts.words[w]
+		starts.setUpper(w)
+		// The block there may be free, and have its other tag in a word without a start.
+		k := t.tags[last]
+		n := &t.nodes[k]
+		if stop := last + uint(n.size&^freeBit); n.size >= freeBit && stop < end {
+			tags[stop-1] = k
+		}
+	}
 }
 
 // growFor makes room for one more block, at granule g.
@@ -137,29 +157,25 @@ type startSet struct {
 	upper [][]uint64
 }
 
-// grow makes room for the granules below n. What is added holds nothing and is
-// not looked at.
-func (s *startSet) grow(n uint) {
-	size, used := (n+63)/64, len(s.words)
-	s.words = append(make([]uint64, 0, size), s.words...)[:size]
-	s.upper = nil
-	for below := s.words; len(below) > 1; {
-		level := make([]uint64, (len(below)+63)/64)
-		for w, word := range below[:used] {
-			if word != 0 {
-				level[w>>6] |= 1 << (w & 63)
-			}
-		}
-		s.upper = append(s.upper, level)
-		below, used = level, (used+63)/64
+// newStartSet is an empty set with room for the granules below n.
+func newStartSet(n uint) (s startSet) {
+	n = (n + 63) / 64
+	s.words = make([]uint64, n)
+	for n > 1 {
+		n = (n + 63) / 64
+		s.upper = append(s.upper, make([]uint64, n))
 	}
+	return s
 }
 
-// reset empties the set.
+// reset empties the set, in time by its members. Requires that 0 is one, or that
+// there is no room.
 func (s *startSet) reset() {
-	clear(s.words)
-	for _, level := range s.upper {
-		clear(level)
+	for end := uint(len(s.words)) << 6; end > 0; {
+		w := s.floor(end-1) >> 6
+		s.words[w] = 0
+		s.clearUpper(w)
+		end = w << 6
 	}
 }
 

@@ -96,8 +96,7 @@ func (t *TLSF) Verify() error {
 	for c := range t.classes {
 		kind[c] = nodeHead
 	}
-	starts := startSet{}
-	starts.grow(uint(len(t.tags)))
+	starts := newStartSet(uint(len(t.tags)))
 	live, err := t.verifyBlocks(kind, &starts)
 	if err != nil {
 		return err

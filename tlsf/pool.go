@@ -102,16 +102,15 @@ func (p *Pool) prepare(c *config) {
 	for i := 0; i < len(p.mem); i += p.src.PageSize() {
 		p.mem[i] = 0
 	}
-	// Taking and giving back blocks writes to every page of the nodes, and clearing the
-	// tables to every page of what is cleared.
+	// Taking and giving back blocks writes to every page of the nodes.
 	for range c.blocks {
 		if p.place.Allocate(1) < 0 {
 			break
 		}
 	}
 	p.place.Reset()
-	// The table from granules to nodes is not. There a block that grows over the pool
-	// leaves an entry of four bytes on each page.
+	// A block that grows over the pool leaves an entry of four bytes on each page of the
+	// table from granules to nodes, and writes to each of the bitmaps of starts.
 	step := p.place.Granule() * os.Getpagesize() / 4
 	at, size := p.place.Allocate(1), 1
 	for to := step; to < len(p.mem) && p.place.Resize(at, size, to); to += step {
@@ -127,7 +126,7 @@ func (p *Pool) prepare(c *config) {
 // The error is ErrBlockNotFound if no free block is large enough: TLSF looks
 // only in the classes whose blocks all fit, and so may miss a block that is up
 // to 1/32 larger than n. It is ErrInvalidSize for a negative n, and ErrClosed
-// after Close. O(1); allocates only to grow a table, see [WithBlocks].
+// after Close. O(1), or O(blocks) and an allocation to grow a table, see [WithBlocks].
 func (p *Pool) Alloc(n int) ([]byte, error) {
 	// No call but those in a return, so that nothing is held over one: this is
 	// half of the hot path.

@@ -106,7 +106,7 @@ func (p *Pool) String() string {
 
 // Reset frees all blocks at once and keeps the memory: no slice that Alloc
 // returned before may be used any more. It returns ErrClosed if the pool is
-// closed. O(tables).
+// closed. O(blocks).
 func (p *Pool) Reset() error {
 	if p.shared {
 		p.mu.Lock()
