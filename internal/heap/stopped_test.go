@@ -39,16 +39,21 @@ func TestNotQueuedBeforeTheSecondLook(t *testing.T) {
 	sp.carve()
 	sp.take(n)
 	var done, queued atomic.Bool
+	var looks atomic.Int64 // thousands
 	watched := make(chan struct{})
 	go func() {
 		defer close(watched)
-		for !done.Load() {
-			if atomic.LoadUint32(&sp.recs[0])&stateMask == stateQueue {
-				queued.Store(true)
+		for ; !done.Load(); looks.Add(1) {
+			for range 1000 {
+				if atomic.LoadUint32(&sp.recs[0])&stateMask == stateQueue {
+					queued.Store(true)
+				}
 			}
 		}
 	}()
-	for range 300_000 {
+	// Where the two do not run at once nobody would see it.
+	const enough = 10_000
+	for round := 0; round < 300_000 || looks.Load() < enough && round < 100*300_000; round++ {
 		if end := s.free(sp, seen, 0, n, false); end != freeAgain {
 			t.Fatalf("the free ended as %d", end)
 		}
