@@ -73,8 +73,8 @@ func (h *Heap) takeGrown(n, align int) (c *chunk, off int, err error) {
 	return c, off, nil
 }
 
-// tooLarge is why no chunk can ever hold a block of n bytes; nil if one can, though not at
-// any multiple of align. Nothing is given back for such a block. Under mu.
+// tooLarge is why no chunk can ever hold n bytes, however aligned; nil if one may. For such
+// a request nothing is to be given back. Under mu.
 func (h *Heap) tooLarge(n, align int) error {
 	most := h.mostChunk()
 	switch {
