@@ -1,7 +1,9 @@
 package heap
 
 import (
+	"cmp"
 	"math/bits"
+	"slices"
 	"unsafe"
 
 	"github.com/gomem-go/gomem/offset"
@@ -22,8 +24,43 @@ type chunk struct {
 	spanned int      // bytes of them
 	index   int      // in Heap.chunks and in the tourney
 	idle    bool     // no block and no span is in it
+	emptyAt int      // in mappings.empty, if idle
 	used    uint32   // the period of the clock in which it became idle
 }
+
+// nowEmpty enters c, in which nothing is left, among the empty chunks. Under mu.
+func (h *Heap) nowEmpty(c *chunk) {
+	c.idle, c.emptyAt = true, h.nempty
+	h.maps.empty = append(h.maps.empty, c)
+	h.nempty++
+}
+
+// notEmpty takes c out of the empty chunks. Under mu.
+func (h *Heap) notEmpty(c *chunk) {
+	h.nempty--
+	all := h.maps.empty
+	moved := all[h.nempty]
+	all[c.emptyAt], moved.emptyAt = moved, c.emptyAt
+	all[h.nempty], c.idle = nil, false
+	h.maps.empty = all[:h.nempty]
+	h.low = min(h.low, h.nempty)
+}
+
+// sortEmpty sorts the empty chunks, those that go first to the end, and returns them. Under
+// mu.
+func (h *Heap) sortEmpty(compare func(a, b *chunk) int) []*chunk {
+	if h.nempty == 0 {
+		return nil
+	}
+	slices.SortFunc(h.maps.empty, compare)
+	for i, c := range h.maps.empty {
+		c.emptyAt = i
+	}
+	return h.maps.empty
+}
+
+// byIndex has the newest go first.
+func byIndex(a, b *chunk) int { return cmp.Compare(a.index, b.index) }
 
 // splitter is a placement that can make two blocks of one.
 type splitter interface{ Split(at int) bool }

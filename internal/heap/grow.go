@@ -254,7 +254,7 @@ func (h *Heap) freeIndex(own bool) int {
 // chunk. That begins at a place where spans can begin, if this leaves enough, or else where
 // the block can: the pages of a source may be smaller. Under mu.
 func (h *Heap) addChunk(mem []byte, n, align int) {
-	c := &chunk{raw: mem, mem: mem, idle: true}
+	c := &chunk{raw: mem, mem: mem}
 	spare := len(mem) - (n+chunkUnit-1)&^(chunkUnit-1)
 	if skip := int(-c.addr() & (spanUnit - 1)); h.cfg.Spans && len(mem) >= 2*spanUnit && skip <= spare {
 		c.mem = mem[skip:]
@@ -277,11 +277,11 @@ func (h *Heap) addChunk(mem []byte, n, align int) {
 	h.mapped += len(mem)
 	h.notePeak()
 	h.nchunks++
-	h.nempty++
+	h.watch(c)
+	h.nowEmpty(c)
 	if h.table.room(c) {
 		h.table.enter(c)
 	} else {
 		h.table = newTable(h.chunks)
 	}
-	h.watch(c)
 }

@@ -75,7 +75,7 @@ type Heap struct {
 	mapped              int       // bytes of all chunks
 	peak                int       // most of mapped and guards
 	nchunks             int       // chunks
-	nempty              int       // of them, without a block
+	nempty              int       // of them, without a block: as many as in maps.empty
 	nspans              int       // spans in all of them
 	low                 int       // least of nempty in this period of the clock
 	period              uint32    // number of it

@@ -21,7 +21,9 @@ type mappings struct {
 
 	flushes map[*flushing]bool // that are under way
 
-	armed time.Time // when the clock was started last; under Heap.mu
+	// Under Heap.mu. They are here because a heap is to be small.
+	armed time.Time // when the clock was started last
+	empty []*chunk  // those without a block
 }
 
 // mapping is bytes, and who takes them back.

@@ -251,9 +251,7 @@ func (h *Heap) takeFrom(c *chunk, n, align int) (off int) {
 			h.fits.set(c.index, c.place.Fits())
 		}
 		if c.idle {
-			c.idle = false
-			h.nempty--
-			h.low = min(h.low, h.nempty)
+			h.notEmpty(c)
 		}
 	}
 	return off
@@ -282,8 +280,8 @@ func (h *Heap) gaveBack(c *chunk) {
 		}
 	}
 	if c.empty() {
-		c.idle, c.used = true, h.period
-		h.nempty++
+		h.nowEmpty(c)
+		c.used = h.period
 		h.arm()
 	}
 }

@@ -3,7 +3,6 @@ package heap
 import (
 	"errors"
 	"math"
-	"slices"
 )
 
 // pause keeps every goroutine out of the shards until resume. Under mu.
@@ -219,15 +218,18 @@ func (h *Heap) dropEmpty(most int, one bool) (dropped int) {
 	stays := func(c *chunk) bool {
 		return one && h.nempty == 1 && len(c.raw) <= h.staying()
 	}
-	for _, unused := range []bool{true, false} {
-		for _, c := range slices.Backward(h.chunks) {
-			if h.nempty == 0 {
-				return dropped
-			}
-			if dropped < most && c != nil && c.idle && c != lent && unused == (c.used != h.period) && !stays(c) {
-				h.dropChunk(c)
-				dropped++
-			}
+	empty := h.sortEmpty(func(a, b *chunk) int {
+		if unused := a.used != h.period; unused == (b.used != h.period) {
+			return byIndex(a, b)
+		} else if unused {
+			return 1
+		}
+		return -1
+	})
+	for i := len(empty) - 1; i >= 0 && dropped < most; i-- { // in whose place comes what stays
+		if c := empty[i]; c != lent && !stays(c) {
+			h.dropChunk(c)
+			dropped++
 		}
 	}
 	return dropped
@@ -245,25 +247,20 @@ func (h *Heap) crowded(n int) bool {
 // dropFor removes empty chunks of n bytes in all, to make place for one of that
 // size, if there are so many; in a small heap also if there are half as many. Under mu.
 func (h *Heap) dropFor(n int) bool {
-	if h.nempty == 0 {
-		return false
-	}
-	empty, lent := 0, h.loan()
-	for _, c := range h.chunks {
-		if c != nil && c.idle && c != lent {
-			empty += len(c.raw)
+	bytes, lent := 0, h.loan()
+	empty := h.sortEmpty(byIndex)
+	for _, c := range empty {
+		if c != lent {
+			bytes += len(c.raw)
 		}
 	}
-	if empty < n && (h.mapped >= fewBytes || empty < n/2) {
+	if bytes < n && (h.mapped >= fewBytes || bytes < n/2) {
 		return false
 	}
-	for _, c := range slices.Backward(h.chunks) {
-		if c == nil || !c.idle || c == lent {
-			continue
-		}
-		h.dropChunk(c)
-		if n -= len(c.raw); n <= 0 {
-			break
+	for i := len(empty) - 1; i >= 0 && n > 0; i-- {
+		if c := empty[i]; c != lent {
+			h.dropChunk(c)
+			n -= len(c.raw)
 		}
 	}
 	return true
@@ -280,8 +277,7 @@ func (h *Heap) dropChunk(c *chunk) {
 	h.fits.set(c.index, 0)
 	h.mapped -= len(c.raw)
 	h.nchunks--
-	h.nempty--
-	h.low = min(h.low, h.nempty)
+	h.notEmpty(c)
 	h.bury(c)
 }
 
@@ -387,7 +383,7 @@ func (h *Heap) reset() error {
 	h.spans.Store(noSpans)
 	h.table = &noChunks
 	if h.maps != nil {
-		h.maps.spans = noSpans // through which the chunks would stay
+		h.maps.spans, h.maps.empty = noSpans, nil // through which the chunks would stay
 	}
 	return err
 }

@@ -2,6 +2,7 @@ package heap
 
 import (
 	"errors"
+	"os"
 	"testing"
 	"unsafe"
 
@@ -45,7 +46,7 @@ func TestSlotsServeInTurn(t *testing.T) {
 func TestSampleTellsOnce(t *testing.T) {
 	h, reports := newSampled(t, Sample{Rate: 1000})
 	var b []byte
-	for b == nil || addressOf(b)%slotAlign == 0 && addressOf(b)%wallBytes == 0 { // the byte before is in a wall
+	for b == nil || addressOf(b)%uintptr(os.Getpagesize()) == 0 { // the byte before is in a wall
 		if b != nil {
 			mustFree(t, h, b)
 		}

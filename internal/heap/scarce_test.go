@@ -3,6 +3,7 @@ package heap
 import (
 	"errors"
 	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/gomem-go/gomem/backing"
@@ -180,5 +181,42 @@ func TestLooksAtChunksAreFew(t *testing.T) {
 		t.Errorf("nothing is to be gained, worthwhile: %v, looked: %v", worth, at == total)
 	}
 	mustFree(t, h, live...)
+	mustVerify(t, h)
+}
+
+// TestEmptyChunksGoInOrder: those go first that nobody used in this period of the clock,
+// and of these the newest; whichever one stays is still known.
+func TestEmptyChunksGoInOrder(t *testing.T) {
+	h := sharedOut(t, 100)
+	var live [][]byte
+	for range 6 {
+		live = append(live, mustMalloc(t, h, 3<<20))
+	}
+	index := func(b []byte) int { return h.table.find(addressOf(b)).c.index }
+	var want []int
+	for _, i := range []int{2, 0, 5} { // unused in the period that comes
+		want = append(want, index(live[i]))
+		mustFree(t, h, live[i])
+	}
+	slices.Sort(want)
+	slices.Reverse(want)
+	h.mu.Lock()
+	h.period++
+	h.mu.Unlock()
+	for _, i := range []int{4, 1, 3} {
+		want = append(want, index(live[i]))
+		mustFree(t, h, live[i])
+	}
+	slices.Sort(want[3:])
+	slices.Reverse(want[3:])
+	mustVerify(t, h)
+	h.mu.Lock()
+	for _, i := range want {
+		c := h.chunks[i]
+		if n := h.dropEmpty(1, false); n != 1 || h.chunks[i] == c {
+			t.Errorf("%d chunks went, and not that at %d", n, i)
+		}
+	}
+	h.mu.Unlock()
 	mustVerify(t, h)
 }

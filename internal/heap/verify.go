@@ -46,6 +46,9 @@ func (h *Heap) verify() error {
 		mapped += len(c.raw)
 		chunks++
 		if c.empty() {
+			if c.emptyAt >= h.nempty || h.maps.empty[c.emptyAt] != c {
+				return fmt.Errorf("heap: chunk %d is not among the empty ones", i)
+			}
 			empty++
 		}
 		if err := c.verifySpans(h.spans.Load(), spans); err != nil {
