@@ -53,3 +53,18 @@ func TestTreesUpToTheLargestInt(t *testing.T) {
 		}
 	}
 }
+
+// A size and an alignment whose sum is no int any more fit nowhere, unless by chance.
+func TestAlignedUpToTheLargestInt(t *testing.T) {
+	const align = math.MaxInt/2 + 1
+	for _, a := range []offset.Allocator{offset.NewSingleTree(math.MaxInt), offset.NewTwoTree(math.MaxInt)} {
+		if at := a.AllocateAligned(align, align); at != 0 {
+			t.Errorf("%T: half of all is at %d", a, at)
+		}
+		a.Reset()
+		a.Allocate(1)
+		if at := a.AllocateAligned(align+1, align); at != -1 || a.FreeBytes() != math.MaxInt-1 || a.Verify() != nil {
+			t.Errorf("%T: more than half of all is at %d, %d are free; %v", a, at, a.FreeBytes(), a.Verify())
+		}
+	}
+}
