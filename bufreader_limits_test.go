@@ -107,6 +107,27 @@ func TestStreamedRange(t *testing.T) {
 	}
 }
 
+// TestRangeWithoutLimit: a MaxFrameBytes that is no limit is the default, beyond which
+// ReadRange holds one block, and up to which it takes all or nothing.
+func TestRangeWithoutLimit(t *testing.T) {
+	for _, limit := range []int{-1, 0} {
+		b := newTestReader(t, &endless{1 << 30}, 1<<16)
+		b.MaxFrameBytes = limit
+		got, most := 0, 0
+		err := b.ReadRange(DefaultMaxFrameBytes+1, func(p []byte) {
+			most = max(most, int(b.TotalRead())-got)
+			got += len(p)
+		})
+		if err != nil || got != DefaultMaxFrameBytes+1 || most > 1<<16 {
+			t.Errorf("limit %d: %d bytes, of which %d were held, %v", limit, got, most, err)
+		}
+		b = newTestReader(t, &endless{100}, 64)
+		b.MaxFrameBytes = limit
+		err = b.ReadRange(101, func([]byte) { t.Error("a part of what is not all there") })
+		expectRead(t, "unread", b.Buffered(), err, 100, io.ErrUnexpectedEOF)
+	}
+}
+
 // TestLargestNumbers: the largest that the result can hold is no overflow, and one more
 // is.
 func TestLargestNumbers(t *testing.T) {

@@ -194,5 +194,7 @@ func TestMemoryAllocatorUsesChunkAgain(t *testing.T) {
 		}
 		other.Recycle() // with a live block, so that chunk is not used again
 	}
-	t.Logf("%d chunks of 50 were used again", again)
+	if again == 0 { // a few are not: the race detector lets pools forget, as does a collection
+		t.Error("no chunk of 50 was used again")
+	}
 }

@@ -39,6 +39,21 @@ func TestDefaultsAreOptions(t *testing.T) {
 	}
 }
 
+// The trees place to the byte, in the chunk of a large block too.
+func TestTreesPlaceLargeBlocksToTheByte(t *testing.T) {
+	for _, p := range []Placement{SingleTree, TwoTree} {
+		a := NewScalableMemoryAllocator(0, WithPlacement(SizeClasses), WithPlacement(p))
+		b := a.Malloc(8 << 20)
+		if !a.Free(b[1:102]) {
+			t.Fatalf("placement %d: a part is not freed", p)
+		}
+		if c := a.Malloc(101); &c[0] != &b[1] {
+			t.Errorf("placement %d: what was freed of a large block is not found", p)
+		}
+		a.Recycle()
+	}
+}
+
 // Options take any number.
 func TestOptionsTakeAnyNumber(t *testing.T) {
 	for _, n := range []int{math.MinInt, -1, 0, 1, math.MaxInt - 1, math.MaxInt} {

@@ -30,3 +30,20 @@ func TestBlockIsAloneAgain(t *testing.T) {
 		}
 	}
 }
+
+// A header rests until others had so many handles out: its own do not count.
+func TestHeadersWaitForOthers(t *testing.T) {
+	q := &usedHeaders
+	q.Lock()
+	defer q.Unlock()
+	ring, head, handles := q.ring, q.head, q.handles
+	defer func() { q.ring, q.head, q.handles = ring, head, handles }()
+	first := &sharedBlock{issued: blockHandles}
+	for _, others := range []int{0, handleRest - 1, handleRest} {
+		q.ring, q.head = []*sharedBlock{first}, 0
+		q.handles = first.issued + others
+		if got := oldestHeader(handleRest); (got != nil) != (others == handleRest) {
+			t.Errorf("behind %d others it serves again: %v", others, got != nil)
+		}
+	}
+}
