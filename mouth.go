@@ -113,7 +113,7 @@ func (b *BufReader) addPackets(list net.Buffers) bool {
 		}
 		added = true
 		b.total += int64(len(p))
-		switch p = p[:len(p):len(p)]; {
+		switch {
 		case b.front == nil:
 			b.front, b.buf, b.w = newBlock(p, nil, b.shares), p, len(p)
 		case len(p) > smallPacket || !b.gather(p):
