@@ -6,18 +6,21 @@ import (
 	"testing"
 )
 
-// TestErrorsNameTheSize: what a caller or a source got wrong is in the error.
+// TestErrorsNameTheSize: what a caller or a source got wrong is in the error, with the
+// method.
 func TestErrorsNameTheSize(t *testing.T) {
 	odd := newTestReader(t, oddReader(func(p []byte) (int, error) { return len(p) + 3, nil }), 0)
 	room := DefaultBufLen
-	for name, err := range map[string]error{
-		"-5": func() error { _, err := newTestReader(t, strings.NewReader("x"), 0).Peek(-5); return err }(),
-		"-6": newTestReader(t, strings.NewReader("x"), 0).Skip(-6),
-		"-7": newTestReader(t, strings.NewReader("x"), 0).ReadRange(-7, nil),
-		"-8": newTestReader(t, strings.NewReader("x"), 0).ReadNto(-8, nil),
+	reader := func() *BufReader { return newTestReader(t, strings.NewReader("x"), 0) }
+	for want, err := range map[string]error{
+		"Discard of -4 bytes":   func() error { _, err := reader().Discard(-4); return err }(),
+		"Peek of -5 bytes":      func() error { _, err := reader().Peek(-5); return err }(),
+		"Skip of -6 bytes":      reader().Skip(-6),
+		"ReadRange of -7 bytes": reader().ReadRange(-7, nil),
+		"ReadNto of -8 bytes":   reader().ReadNto(-8, nil),
 	} {
-		if expectError(t, err, ErrInvalidSize); err != nil && !strings.Contains(err.Error(), name+" bytes") {
-			t.Errorf("the error for %s is %q", name, err)
+		if expectError(t, err, ErrInvalidSize); err != nil && !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("the error for %s is %q", want, err)
 		}
 	}
 	_, err := odd.ReadByte()

@@ -158,7 +158,7 @@ func (b *BufReader) putBack(p []byte) {
 // [io.EOF] if there was no byte, [io.ErrUnexpectedEOF] if the stream ended within
 // the n bytes, or the source's, with everything before it consumed. O(1) within a
 // block, never allocates once the reader has one.
-func (b *BufReader) Skip(n int) error { return b.pass(n, (*BufReader).discard) }
+func (b *BufReader) Skip(n int) error { return b.pass(n, (*BufReader).skipSlow) }
 
 // pass is the fast path of Skip, with the slow path as a parameter, as in nextByte.
 func (b *BufReader) pass(n int, out func(*BufReader, int) (int, error)) error {
@@ -173,7 +173,7 @@ func (b *BufReader) pass(n int, out func(*BufReader, int) (int, error)) error {
 // Discard is Skip with the results of bufio's Discard: how many bytes were
 // consumed and, if fewer than n, the reason, which is [io.EOF] for any end of the
 // stream.
-func (b *BufReader) Discard(n int) (int, error) { return b.leap(n, (*BufReader).discard) }
+func (b *BufReader) Discard(n int) (int, error) { return b.leap(n, (*BufReader).discardSlow) }
 
 // leap is the fast path of Discard, with the slow path as a parameter, as in nextByte.
 func (b *BufReader) leap(n int, out func(*BufReader, int) (int, error)) (int, error) {
@@ -184,9 +184,13 @@ func (b *BufReader) leap(n int, out func(*BufReader, int) (int, error)) (int, er
 	return out(b, n)
 }
 
-func (b *BufReader) discard(n int) (int, error) {
+func (b *BufReader) skipSlow(n int) (int, error) { return b.discard("Skip", n) }
+
+func (b *BufReader) discardSlow(n int) (int, error) { return b.discard("Discard", n) }
+
+func (b *BufReader) discard(op string, n int) (int, error) {
 	if n < 0 {
-		return 0, invalidSize("skip", n)
+		return 0, invalidSize(op, n)
 	}
 	defer b.guard()
 	left, since := n, b.sight()
