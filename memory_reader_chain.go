@@ -59,7 +59,12 @@ func (r *MemoryReader) RangeN(n int, yield func([]byte)) {
 //
 // Copies of the Memory, and the slice of buffers the reader was made from, stay
 // as they are; so what is removed stays reachable through the array of that slice as
-// long as the Memory uses it. O(buffers); allocates when it ends inside a buffer.
+// long as the Memory uses it.
+//
+// O(buffers removed) where it ends between two buffers. Inside a buffer it copies the list
+// of those that are left: O(Count()), one allocation; so clip a long chain now and then
+// only. If a RecyclableMemory that frees by list holds buffers of someone else, O(Count())
+// and an allocation for more than a few of them.
 func (r *MemoryReader) ClipFront(yield func([]byte) bool) {
 	if r.Memory == nil || r.next > len(r.Buffers) {
 		return

@@ -1,9 +1,6 @@
 package gomem
 
-import (
-	"slices"
-	"unsafe"
-)
+import "slices"
 
 // RecyclableMemory is a [Memory] that gives its buffers back to an allocator,
 // all at once, with Recycle.
@@ -207,24 +204,27 @@ func (r *RecyclableMemory) TryUpdateBuffer(index int, buf []byte) bool {
 	if r.lists() {
 		if i := r.listed(r.Buffers, index); i >= 0 {
 			r.owned[i] = buf
-		} else if r.recycles() && r.onHeap(r.Buffers[index]) >= 0 {
+		} else if r.recycles() && r.onHeap(r.Buffers[index]) {
 			r.owned = append(r.owned, buf) // CopyFrom would have listed it if there had been room
 		}
 	}
 	return r.Memory.TryUpdateBuffer(index, buf)
 }
 
-// listed is the place of list[index] among the owned, or -1. It looks first where
-// the buffer is if the owned end with the list.
+// listed is the place of list[index] among the owned, or -1. It looks around
+// where the buffer is if the owned end with the list.
 func (r *RecyclableMemory) listed(list [][]byte, index int) int {
 	b, n := list[index], len(r.owned)
 	if cap(b) == 0 {
 		return -1 // without room it has no address of its own to be found by
 	}
-	first := max(n-len(list)+index, 0)
-	for k := range n {
-		if i := (first + k) % n; same(r.owned[i], b) {
-			return i
+	after := max(n-len(list)+index, 0)
+	for before := after - 1; before >= 0 || after < n; before, after = before-1, after+1 {
+		if after < n && same(r.owned[after], b) {
+			return after
+		}
+		if before >= 0 && same(r.owned[before], b) {
+			return before
 		}
 	}
 	return -1
@@ -291,17 +291,15 @@ func (r *RecyclableMemory) Recycle() {
 	r.owned = r.owned[:0]
 }
 
-// onHeap is the place of b among what came from the Go heap, or -1.
-func (r *RecyclableMemory) onHeap(b []byte) int {
-	if len(r.heap) == 0 {
-		return -1
-	}
-	return slices.IndexFunc(r.heap, func(whole []byte) bool { return within(b, whole) })
+// onHeap reports whether b is part of what came from the Go heap.
+func (r *RecyclableMemory) onHeap(b []byte) bool {
+	return slices.ContainsFunc(r.heap, func(whole []byte) bool { return within(b, whole) })
 }
 
 // leaveHeap takes out of the memory what is not the allocator's.
 func (r *RecyclableMemory) leaveHeap() {
-	isHeap := func(b []byte) bool { return r.onHeap(b) >= 0 }
+	heap := heapSearch{list: r.heap}
+	isHeap := func(b []byte) bool { return heap.find(b) >= 0 }
 	r.owned = slices.DeleteFunc(r.owned, isHeap)
 	r.Buffers = slices.DeleteFunc(slices.Clone(r.Buffers), isHeap) // copies keep their array
 	r.heap = nil
@@ -322,17 +320,12 @@ func endsWith(owned, list [][]byte) bool {
 
 // within reports whether part lies in whole.
 func within(part, whole []byte) bool {
-	// Safety: the addresses are compared and never followed. The Go heap does not move
-	// what is on it (runtime assumption 5), and both are kept alive by their slices.
-	at := uintptr(unsafe.Pointer(unsafe.SliceData(part))) - uintptr(unsafe.Pointer(unsafe.SliceData(whole)))
+	at := addressOf(part) - addressOf(whole)
 	return len(part) > 0 && at < uintptr(len(whole))
 }
 
 // same reports whether x and y are the same bytes of memory.
-func same(x, y []byte) bool {
-	// Safety: the addresses are compared and never followed.
-	return len(x) == len(y) && unsafe.SliceData(x) == unsafe.SliceData(y)
-}
+func same(x, y []byte) bool { return spanOf(x) == spanOf(y) }
 
 // Clone returns a second chain over the same bytes, without a copy of them. It
 // owns none of them: they stay valid until the original is recycled, and

@@ -1,24 +1,9 @@
 package gomem
 
-import "slices"
-
-// give passes b to yield, unless it is what CopyFrom or NextN took from the Go heap. That
-// is forgotten with its last byte, unless Recycle would free another part of it.
-func (r *RecyclableMemory) give(b []byte, yield func([]byte) bool) {
-	i := -1
-	if r != nil {
-		i = r.onHeap(b)
-	}
-	if i < 0 {
-		yield(b)
-		return
-	}
-	whole := r.heap[i]
-	isPart := func(other []byte) bool { return within(other, whole) }
-	if within(whole[len(whole)-1:], b) && !slices.ContainsFunc(r.owned, isPart) {
-		r.heap = slices.Delete(r.heap, i, i+1)
-	}
-}
+import (
+	"slices"
+	"unsafe"
+)
 
 // clipped follows a ClipFront without a yield, which took out the first whole buffers of
 // list and the first part bytes of the next: Recycle frees them.
@@ -38,7 +23,11 @@ func (r *RecyclableMemory) clipped(list [][]byte, whole, part int) {
 // nil.
 func (r *RecyclableMemory) handOver(list [][]byte, whole, part int, yield func([]byte) bool) {
 	var front []byte // if it is ours
+	var heap heapSearch
 	lists, handed := r != nil && r.lists(), 0
+	if r != nil {
+		heap.list = r.heap
+	}
 	if lists {
 		front = r.cutFront(list, whole, part)
 	} else if r != nil && part > 0 {
@@ -48,28 +37,23 @@ func (r *RecyclableMemory) handOver(list [][]byte, whole, part int, yield func([
 		if r == nil {
 			return
 		}
-		if !lists && handed < whole {
+		if lists {
+			r.unlist(list, min(handed, whole))
+		} else if handed < whole {
 			r.owned = append(r.owned, list[handed:whole]...)
 		}
 		if front != nil && handed <= whole {
 			r.owned = append(r.owned, front)
 		}
-		if lists {
-			r.owned = slices.DeleteFunc(r.owned, func(b []byte) bool { return cap(b) == 0 })
-		}
+		r.forget(&heap)
 	}()
-	for k, b := range list[:whole] {
-		if lists {
-			if i := r.listed(list, k); i >= 0 {
-				r.owned[i] = nil
-			}
-		}
+	for _, b := range list[:whole] {
 		if handed++; len(b) > 0 {
-			r.give(b, yield)
+			heap.give(b, yield)
 		}
 	}
 	if handed++; part > 0 {
-		r.give(list[whole][:part:part], yield)
+		heap.give(list[whole][:part:part], yield)
 	}
 }
 
@@ -86,3 +70,59 @@ func (r *RecyclableMemory) cutFront(list [][]byte, index, part int) []byte {
 	r.owned[i] = list[index][part:]
 	return list[index][:part]
 }
+
+// unlist takes the first n buffers of list out of what Recycle frees, each once, as far
+// as they are in it. It expects them there in the same order, after what is left over
+// from before, and looks for the others, which may be someone else's, all at once.
+func (r *RecyclableMemory) unlist(list [][]byte, n int) {
+	first := max(len(r.owned)-len(list), 0)
+	end := first
+	others, lowest, highest := map[span]int{}, ^uintptr(0), uintptr(0)
+	for _, b := range list[:n] {
+		if end < len(r.owned) && same(r.owned[end], b) && (cap(b) > 0 || cap(r.owned[end]) == 0) {
+			end++
+		} else if cap(b) > 0 && len(r.owned) > 0 { // without room it has no address of its own
+			others[spanOf(b)]++
+			lowest, highest = min(lowest, addressOf(b)), max(highest, addressOf(b))
+		}
+	}
+	r.owned = without(r.owned, first, end)
+	if len(others) == 0 {
+		return
+	}
+	r.owned = slices.DeleteFunc(r.owned, func(b []byte) bool {
+		if at := addressOf(b); at < lowest || at > highest || cap(b) == 0 {
+			return cap(b) == 0 // most need no look-up
+		}
+		s := spanOf(b)
+		if others[s] == 0 {
+			return false
+		}
+		others[s]--
+		return true
+	})
+}
+
+// without takes list[first:end] out of list, whose order before first does not matter. It
+// moves at most about as many: if many are behind, it cuts off the front of the array.
+func without(list [][]byte, first, end int) [][]byte {
+	n := end - first
+	if len(list)-end <= n+fewBuffers {
+		return slices.Delete(list, first, end)
+	}
+	moved := min(first, n)
+	copy(list[end-moved:end], list[:moved])
+	clear(list[:n])
+	return list[n:]
+}
+
+// fewBuffers are looked at, or moved, at less cost than an index or an array is made.
+const fewBuffers = 16
+
+// span is where a buffer is.
+type span struct {
+	start *byte
+	size  int
+}
+
+func spanOf(b []byte) span { return span{unsafe.SliceData(b), len(b)} }
