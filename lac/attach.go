@@ -5,33 +5,6 @@ import (
 	"unsafe"
 )
 
-// attachments are the Go heap objects that an arena keeps alive.
-type attachments struct {
-	pointers map[unsafe.Pointer]uintptr // bytes by address, once however often attached
-	values   []any                      // what is not one pointer
-	last     unsafe.Pointer             // the address attached last, a common repeat
-	lastSize uintptr
-}
-
-// maxKeptAttachments bounds the map and the slice that an idle core keeps.
-const maxKeptAttachments = 1024
-
-func (a *attachments) reset() {
-	if a.last == nil && len(a.values) == 0 {
-		return
-	}
-	if len(a.pointers) > maxKeptAttachments {
-		a.pointers = nil
-	}
-	clear(a.pointers)
-	if cap(a.values) > maxKeptAttachments {
-		a.values = nil
-	}
-	clear(a.values)
-	a.values = a.values[:0]
-	a.last, a.lastSize = nil, 0
-}
-
 // Attach keeps everything v refers to alive until the arena is released, and
 // returns v. A pointer to the Go heap must be attached before it is stored in an
 // arena object. v may be a pointer, slice, string, map, func, chan,
@@ -149,14 +122,7 @@ func (c *core) keep(p unsafe.Pointer, size uintptr, v any) {
 		a.values = append(a.values, v)
 		return
 	}
-	if p == a.last && size == a.lastSize {
-		return
-	}
-	a.last, a.lastSize = p, size
-	if a.pointers == nil {
-		a.pointers = map[unsafe.Pointer]uintptr{}
-	}
-	a.pointers[p] = max(size, a.pointers[p])
+	a.add(p, size)
 }
 
 // dataWord returns the data word of an interface: the value itself for the

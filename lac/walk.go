@@ -65,8 +65,8 @@ func (c *core) inspect() *walker {
 // know notes the addresses of attached objects: from the start of the object, as
 // far as that is known, to the end of what was attached of it.
 func (w *walker) know(as *attachments) {
-	for p, size := range as.pointers {
-		lo, hi := uintptr(p), uintptr(p)+max(size, 1)
+	for _, a := range as.pointers {
+		lo, hi := uintptr(a.p), uintptr(a.p)+max(a.size, 1)
 		if inGoHeap(lo) {
 			if base := heapObject(lo); base != 0 {
 				lo = base
