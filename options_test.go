@@ -41,6 +41,7 @@ func TestDefaultsAreOptions(t *testing.T) {
 
 // The trees place to the byte, in the chunk of a large block too.
 func TestTreesPlaceLargeBlocksToTheByte(t *testing.T) {
+	plainOnly(t)
 	for _, p := range []Placement{SingleTree, TwoTree} {
 		a := NewScalableMemoryAllocator(0, WithPlacement(SizeClasses), WithPlacement(p))
 		b := a.Malloc(8 << 20)
