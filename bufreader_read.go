@@ -260,8 +260,8 @@ func (b *BufReader) pour(w io.Writer, n int64) (done int64, end, err error) {
 			end = b.more()
 			continue
 		}
-		p := b.buf[b.r:b.w]
-		k, werr := writeAll(w, p[:min(int64(len(p)), n-done)])
+		to := b.r + int(min(int64(b.w-b.r), n-done))
+		k, werr := writeAll(w, b.buf[b.r:to:to])
 		b.r = min(b.r+k, b.w) // w may have recycled the reader
 		done += int64(k)
 		err = werr

@@ -54,7 +54,7 @@ var fillFaults = []fault{
 	{name: "view of a byte that was put back let go", file: "bufreader_num.go", from: "\tb.plain = 0 // the next", to: "\t_ = 0 // the next"},
 	{name: "view of what was put back let go", file: "bufreader_read.go", from: "\tb.plain = 0 // the next", to: "\t_ = 0 // the next"},
 	{name: "position of a call without views kept over Reset", file: "bufreader.go", from: "b.err, b.total, b.mark, b.plain = nil, 0, 0, 0", to: "b.err, b.total, b.mark = nil, 0, 0"},
-	{name: "more copied than was asked for", file: "bufreader_read.go", from: "p[:min(int64(len(p)), n-done)]", to: "p"},
+	{name: "more copied than was asked for", file: "bufreader_read.go", from: "int(min(int64(b.w-b.r), n-done))", to: "b.w - b.r"},
 	{name: "all bytes copied, and an error", file: "bufreader_read.go", from: "\tcase done == n:\n\t\treturn n, nil\n", to: ""},
 	{name: "peek without memory gives what there is", file: "bufreader_view.go", from: "if have >= n { // there", to: "if have > 1<<40+n { // there"},
 	{name: "long lists of frames not kept", file: "shared.go", from: "if cap(l.views) <= keptParts {", to: "if cap(l.views) <= 64 {"},
