@@ -69,7 +69,8 @@ var readerMemory = sync.OnceValue(func() *ScalableMemoryAllocator {
 // a contiguous result (Peek, Next, ReadBytes) of more than seven eighths of BufLen: then
 // it gets what is left of the block.
 //
-// The zero value has no source: its reads fail with [ErrRecycled] until Reset.
+// The zero value has no source: reads of more than no bytes fail with [ErrRecycled] until
+// Reset.
 //
 // A BufReader must not be copied. It is for one goroutine at a time, and its source
 // must not use it from within Read; the results of ReadShared, and the allocator, may
