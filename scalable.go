@@ -123,7 +123,8 @@ const maxAlign = 4096
 // Free gives back b, a block or any part of one that is still live, and returns
 // true. It returns true and does nothing for an empty b, which needs no Free. It
 // returns false and changes nothing if any byte of b is not live memory of this
-// allocator, and for any b if a is nil. O(1) with the default placement; never allocates for
+// allocator, and for any b if a is nil. O(1) with the default placement, but O(blocks of the
+// chunk) where parts of a large block need a larger table; never allocates for
 // a whole block. The first partial free after a run of whole frees may pause all
 // goroutines for about 10 µs, if the block has 4 to 64 KiB and was allocated on another
 // processor. Partial frees of older blocks of its size may do so again, once for each

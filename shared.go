@@ -32,9 +32,9 @@ var errReferences = fmt.Errorf("too many references: %w", ErrOverflow)
 // them. Pass pointers: a copy counts no reference.
 //
 // Retain, Release, Memory and WriteTo may be called from any goroutine. The
-// handle is reused after the last Release. Until then it returns [ErrReleased]: for at
-// least the next 1,024 recycled frames, of which some may have been released before it,
-// and forever if its allocator is in debug mode or the program is built with the tag
+// handle is reused some time after the last Release. Until it is, it returns [ErrReleased]:
+// for at least the next 1,024 recycled frames, of which some may have been released before
+// it, and forever if its allocator is in debug mode or the program is built with the tag
 // gomem_debug. A frame is recycled when the block it begins in has gone back. Drop the
 // pointer when you release the reference.
 type SharedMemory struct {

@@ -374,25 +374,18 @@ func TestL13EnumWithPointers(t *testing.T) {
 		_ []string
 	}
 	p := quietPool(t)
-	stop := make(chan struct{})
-	var collector sync.WaitGroup
-	collector.Go(func() { // while it marks, a store looks at what it overwrites
-		for {
-			select {
-			case <-stop:
-				return
-			default:
-				runtime.GC()
-			}
-		}
-	})
-	defer collector.Wait()
-	defer close(stop)
-	for i := range 2000 {
+	// While the collector marks, a store looks at what it overwrites, and the runtime ends
+	// the program if that is an address in the Go heap where nothing is.
+	nothing := make([]byte, 64<<20)
+	stale := uintptr(unsafe.Pointer(&nothing[32<<20]))
+	nothing = nil
+	runtime.GC()
+	collectMeanwhile(t)
+	for i := range 20_000 {
 		ac := p.Get()
-		b := NewSlice[byte](ac, 4000, 4000)
+		b := NewSlice[uintptr](ac, 500, 500)
 		for k := range b {
-			b[k] = 0xc0
+			b[k] = stale
 		}
 		ac.Release()
 		ac = p.Get()

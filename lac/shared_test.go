@@ -13,18 +13,8 @@ func TestSharedWhileStacksMove(t *testing.T) {
 	const workers, rounds = 8, 60
 	p := quietPool(t)
 	ac := p.Get()
-	stop := make(chan struct{})
-	var collector, group sync.WaitGroup
-	collector.Go(func() {
-		for {
-			select {
-			case <-stop:
-				return
-			default:
-				runtime.GC()
-			}
-		}
-	})
+	collectMeanwhile(t)
+	var group sync.WaitGroup
 	for g := range workers {
 		for range workers {
 			ac.IncRef()
@@ -60,9 +50,28 @@ func TestSharedWhileStacksMove(t *testing.T) {
 		})
 	}
 	group.Wait()
-	close(stop)
-	collector.Wait()
 	ac.Release()
+}
+
+// collectMeanwhile has the collector run again and again until the test ends.
+func collectMeanwhile(t *testing.T) {
+	t.Helper()
+	stop := make(chan struct{})
+	var collector sync.WaitGroup
+	collector.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				runtime.GC()
+			}
+		}
+	})
+	t.Cleanup(func() {
+		close(stop)
+		collector.Wait()
+	})
 }
 
 // Goroutines that find no place for a window of their own take what they need, and

@@ -65,8 +65,8 @@
 //
 //   - a chunk is in the table under every region it reaches into; the tree of
 //     maxima holds what fits into each chunk, except for the last one used
-//   - mapped is the sum of the mappings, and nempty counts the chunks in which
-//     nothing is placed
+//   - mapped is the sum of the mappings, maps.empty has the chunks in which nothing
+//     is placed, and nempty counts them
 //   - a span lies in one chunk, at a multiple of 16 KiB, and has one owner; if it
 //     has free slots it is the owner's current span of its class or in the
 //     owner's list; empty spans are at the end of the list, and idle counts their

@@ -32,7 +32,8 @@ func (h *Heap) reclaimWorthwhile(n int) bool {
 		return false
 	}
 	total, _ := h.totals()
-	if total-h.reclaimed < max(uint64(min(h.mapped/2, maxChunk)), uint64(h.nchunks)*uint64(min(n, h.mapped))/looksForBlock) {
+	least := uint64(min(h.mapped/2, maxChunk))
+	if total-h.reclaimed < max(least, uint64(h.nchunks)*uint64(min(n, h.mapped))/looksForBlock) {
 		return false
 	}
 	if h.slack() {
@@ -112,7 +113,9 @@ func (h *Heap) meltPaused() (more bool) {
 	}
 	h.resume()
 	h.dissolve(dead)
-	h.unseen -= pauseBatch - left.looks // of more another call has begun to look at all anew
+	// A shard that looks for itself may begin a new pass meanwhile, after which all strips
+	// would be looked at again, and again.
+	h.unseen -= pauseBatch - left.looks
 	return left.done() && h.unseen > 0
 }
 

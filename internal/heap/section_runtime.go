@@ -210,7 +210,8 @@ func lookForP() (place uintptr) {
 //
 //go:norace
 func peek(p *uintptr) (head [2]uint32) {
-	if *p%unsafe.Alignof(*p) != 0 || *p < pageSize || *p >= 1<<48 {
+	const lowest, highest = 4096, 1<<48 - 1 // of addresses that the Go heap can have
+	if *p%unsafe.Alignof(*p) != 0 || *p < lowest || *p > highest {
 		return head // spares most faults, at each of which a debugger would stop
 	}
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))

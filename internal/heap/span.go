@@ -342,13 +342,16 @@ func (l *list) push(sp *span) {
 const drainPart = 4
 
 // next returns the span that is to serve: the first one. But if that has few live slots,
-// and the one behind it more, it goes to the end instead: so such spans drain after a peak.
+// and the one behind it is in an earlier chunk, or in the same and has more, the first goes
+// to the end instead: so such spans drain after a peak, and the last chunks with them.
 func (l *list) next() *span {
 	sp := l.front
 	if sp == l.live || sp == nil || sp.used() == 0 {
 		return sp
 	}
-	if behind := sp.next; sp.used() < sp.carved/drainPart && (behind.chunk.index < sp.chunk.index || behind.chunk == sp.chunk && sp.used() < behind.used()) {
+	behind := sp.next
+	first, second := sp.chunk.index, behind.chunk.index
+	if sp.used() < sp.carved/drainPart && (second < first || second == first && sp.used() < behind.used()) {
 		l.remove(sp)
 		l.push(sp)
 		return behind
