@@ -101,7 +101,9 @@ func WithPlacement(p Placement) Option { return p.config }
 //
 // What an allocator gives back to backing.Heap(), the default, is garbage: the system
 // gets it only after the next collections, which a program that has become quiet may not
-// run for seconds or minutes. backing.Mmap() gives it to the system at once.
+// run for seconds or minutes; a chunk with a single live block keeps all its memory.
+// backing.Mmap() gives chunks to the system at once, and of the others, with Trim or after
+// a while, the free pages.
 func WithBacking(src backing.Source) Option {
 	return func(c *settings) {
 		if src != nil {

@@ -210,12 +210,15 @@ func (a *ScalableMemoryAllocator) Close() error {
 	return a.engine().Close()
 }
 
-// Trim gives back every chunk that holds no block, except chunks that an outstanding
-// Borrow may point into: the last one on each processor, until the next Malloc there, or
-// one above 64 KiB, until the next Malloc anywhere. Without Trim, all but one of
-// the empty chunks are given back within a second after a peak. Chunks of the default
-// backing become garbage: the system gets them after the next collections, or at once
-// with [runtime/debug.FreeOSMemory].
+// Trim gives back every chunk that holds no block, and of the others the pages in free
+// ranges of 16 KiB or more, which stay mapped and count in Stats. What an outstanding
+// Borrow may point into stays: the last one on each processor, until the next Malloc
+// there, or one above 64 KiB, until the next Malloc anywhere. Without Trim, all but one of
+// the empty chunks are given back within a second after a peak, and within two the pages
+// of chunks in which nothing is placed any more. Chunks of the default backing become
+// garbage: the system gets them after the next collections, or at once with
+// [runtime/debug.FreeOSMemory]; their free pages stay. O(bytes) at most, most of it
+// without a lock.
 func (a *ScalableMemoryAllocator) Trim() {
 	if a != nil {
 		_ = a.engine().Trim()

@@ -42,7 +42,8 @@ type Source interface {
 	// Release tells the system that the contents of mem, a page-aligned part
 	// of a mapping, are no longer needed: it may take the physical pages, and
 	// the bytes then read as zero or as before. This is best effort: a source
-	// that cannot do it does nothing and returns nil.
+	// that cannot do it does nothing and returns nil. Allocators release free pages
+	// while others work in the rest of the mapping.
 	Release(mem []byte) error
 
 	// PageSize is the alignment of mappings and the unit of Release, in bytes: a

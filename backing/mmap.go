@@ -142,14 +142,18 @@ func (mmapSource) Unmap(mem []byte) error {
 }
 
 func (s mmapSource) Release(mem []byte) error {
-	if s.has(locked) {
-		return nil
+	if s.has(locked) || s.has(populate) {
+		return nil // these are to be there at any time
+	}
+	unit := pageSize
+	if s.has(hugePages) && hugePage <= maxMap {
+		unit = hugePage // a part of one would split it
 	}
 	// Inwards to whole pages: the system would round outwards, and drop bytes
 	// beside mem.
-	skew := misalignment(mem, pageSize)
-	from := (pageSize - skew) % pageSize
-	to := roundDown(skew+len(mem), pageSize) - skew
+	skew := misalignment(mem, unit)
+	from := (unit - skew) % unit
+	to := roundDown(skew+len(mem), unit) - skew
 	if from >= to {
 		return nil
 	}

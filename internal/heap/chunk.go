@@ -26,6 +26,9 @@ type chunk struct {
 	idle    bool     // no block and no span is in it
 	emptyAt int      // in mappings.empty, if idle
 	used    uint32   // the period of the clock in which it became idle
+
+	served   uint32 // the period in which something was placed here last
+	released int    // bytes that were free when their pages went back last; 0: not since then
 }
 
 // nowEmpty enters c, in which nothing is left, among the empty chunks. Under mu.

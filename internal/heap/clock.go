@@ -85,11 +85,11 @@ func (h *Heap) tick() {
 			h.forgetSpares()
 		}
 		h.period++
-		if !quiet || dropped > 0 || h.nempty > 1 || held {
-			h.arm()
-		}
 		if h.sampler != nil {
 			h.offer()
+		}
+		if h.releaseCold() || !quiet || dropped > 0 || h.nempty > 1 || held {
+			h.arm()
 		}
 	}
 	_ = h.guardUnlock(nil)

@@ -245,6 +245,7 @@ func (h *Heap) takeFrom(c *chunk, n, align int) (off int) {
 	}
 	if off >= 0 {
 		h.lent = nil
+		c.served, c.released = h.period, 0
 		if n < ownChunk {
 			h.last = c
 		} else if c != h.last {
@@ -282,6 +283,8 @@ func (h *Heap) gaveBack(c *chunk) {
 	if c.empty() {
 		h.nowEmpty(c)
 		c.used = h.period
+		h.arm()
+	} else if h.cools(c) {
 		h.arm()
 	}
 }

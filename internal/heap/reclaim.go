@@ -192,7 +192,8 @@ func (h *Heap) dropIdle() {
 	}
 }
 
-// Trim gives back to the backing every chunk that holds no block.
+// Trim gives back to the backing every chunk that holds no block, and of the others the
+// pages that no block and no span needs.
 func (h *Heap) Trim() error {
 	h.mu.Lock()
 	if h.debug != nil {
@@ -200,6 +201,7 @@ func (h *Heap) Trim() error {
 	}
 	h.reclaimAll()
 	h.dropEmpty(len(h.chunks), false)
+	h.releaseAll()
 	h.forgetSpares()
 	return h.guardUnlock(h.unmapDead(nil))
 }
@@ -319,6 +321,7 @@ func (h *Heap) unmapDead(err error) error {
 // for its totals. No other call may be under way.
 func (h *Heap) Reset() error {
 	h.mu.Lock()
+	h.awaitFlushes()
 	err := h.guardUnlock(h.unmapDead(h.reset()))
 	if h.cfg.Record != nil {
 		h.cfg.Record.Reset()
@@ -330,7 +333,7 @@ func (h *Heap) Reset() error {
 // source has not taken everything back another Close tries that again.
 func (h *Heap) Close() error {
 	h.mu.Lock()
-	h.awaitFlushes() // what the source does not take is for this call to tell
+	h.awaitFlushes() // what the source does not take is for this call to tell; and no page of it is released
 	if h.closed {
 		if h.retryStuck(); len(h.dead) == 0 {
 			return h.unlock(ErrClosed)
