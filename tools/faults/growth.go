@@ -41,7 +41,7 @@ var heapFaults = []fault{
 	{name: "a free in a chunk starts no clock", file: "place.go", from: "} else if h.cools(c) {", to: "} else if c == nil {"},
 	{name: "Reset while pages are released", file: "reclaim.go", from: "\th.mu.Lock()\n\th.awaitFlushes()\n\terr", to: "\th.mu.Lock()\n\terr"},
 	{name: "no room at the limit while pages are released", file: "release.go", from: "\tdefer h.maps.endFlush(h.maps.beginFlush())\n", to: ""},
-	{name: "released ranges stay taken", file: "release.go", from: "\t\t\tc.mustFree(b.Start, b.Size())\n", to: ""},
+	{name: "released ranges stay taken", file: "release.go", from: "\t\t\tc.mustFree(b.Start, b.Size())\n", to: "\t\t\t_ = b\n"},
 	{name: "current span stays when empty", file: "shard.go", from: "sp != exhausted && sp.used() == 0 && !s.lends(sp) {", to: "s.idle < 0 && sp != exhausted && sp.used() == 0 && !s.lends(sp) {"},
 	{name: "the last chunk goes on serving", file: "place.go", from: "\t\t\th.leaveLast() // so that it drains\n", to: ""},
 	{name: "empty span not counted", file: "shard.go", from: "\t\ts.idle += sp.units()\n", to: ""},
