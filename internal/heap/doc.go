@@ -13,7 +13,7 @@
 //	  the strip, if parts are freed    strip.go   |
 //	  | none has a free slot, or room             |
 //	  spans with free slots, then what others     |
-//	  freed in this shard's spans                 |
+//	  freed in this shard's spans    remote.go    |
 //	  | none, either                              |
 //	--|------------ Heap.mu ----------------------|----------------------------
 //	  a new span: 16 to 256 KiB      place.go     |

@@ -72,13 +72,8 @@ func (h *Heap) reclaim() (more bool) {
 	h.reclaimed, _ = h.totals()
 	unpin(h.pinLocked()) // which made the shard, if the P had none
 	me := h.set.Load().byID[pinIndex()%len(h.set.Load().byID)]
-	h.pause()
-	for range 2 { // a shard may hear of a span that is another's by now, and pass that on
-		for _, s := range h.set.Load().byID {
-			if s != noShard {
-				s.drain()
-			}
-		}
+	for h.pause(); h.gather(); h.pause() {
+		h.resume()
 	}
 	h.lending = false
 	for _, s := range h.set.Load().byID {

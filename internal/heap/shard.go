@@ -1,7 +1,6 @@
 package heap
 
 import (
-	"math/bits"
 	"sync/atomic"
 	"unsafe"
 )
@@ -53,9 +52,10 @@ type shard struct {
 	placed uint32
 
 	// remote is the stack of spans with slots that were freed by other shards:
-	// those push, the owner takes all.
-	_      [64]byte
-	remote atomic.Pointer[span]
+	// those push, the owner takes all, and works through them as announced.
+	announced *span
+	_         [64]byte
+	remote    atomic.Pointer[span]
 }
 
 // shardSet is the shards of a heap. It never changes: when a P gets a shard, a new
@@ -157,11 +157,12 @@ func (s *shard) refill(c int) bool {
 	if s.refillSpans(c) {
 		return true
 	}
-	if s.remote.Load() == nil {
-		return false
+	for s.gather() {
+		if s.refillSpans(c) {
+			return true
+		}
 	}
-	s.drain()
-	return s.refillSpans(c)
+	return false
 }
 
 // refillSpans is refill without what others freed.
@@ -296,79 +297,6 @@ func (s *shard) file(sp *span) {
 		s.idle += sp.units()
 	} else {
 		sp.most = max(sp.most, sp.used())
-	}
-}
-
-// drain takes in the slots that other shards freed in this shard's spans.
-func (s *shard) drain() {
-	for sp := s.remote.Swap(nil); sp != nil; {
-		next := sp.remote
-		sp.remote = nil
-		// From here on the next remote free announces the span again.
-		atomic.StoreUint32(&sp.notified, 0)
-		switch owner := sp.owner.Load(); owner {
-		case s:
-			s.collect(sp)
-		case nobody: // given back meanwhile, so nothing is queued in it
-		default:
-			owner.announce(sp) // it changed hands meanwhile
-		}
-		sp = next
-	}
-}
-
-// collect moves the queued slots of sp to its free list.
-func (s *shard) collect(sp *span) {
-	took := false
-	for w := range sp.bits {
-		if atomic.LoadUint32(&sp.bits[w]) == 0 {
-			continue
-		}
-		for set := atomic.SwapUint32(&sp.bits[w], 0); set != 0; set &= set - 1 {
-			i := uint32(w*32 + bits.TrailingZeros32(set))
-			if atomic.LoadUint32(&sp.recs[i])&stateMask != stateQueue {
-				// Both counted its bytes, and how many they were went with the record.
-				s.raced++
-				continue
-			}
-			sp.free(i)
-			took = true
-		}
-	}
-	if took {
-		s.file(sp)
-	}
-}
-
-// announce puts sp on the stack of spans to drain, once.
-//
-//go:noinline
-func (s *shard) announce(sp *span) {
-	if atomic.LoadUint32(&sp.notified) != 0 || atomic.SwapUint32(&sp.notified, 1) != 0 {
-		return
-	}
-	for {
-		top := s.remote.Load()
-		sp.remote = top
-		if s.remote.CompareAndSwap(top, sp) {
-			return
-		}
-	}
-}
-
-// post has the owner of sp take in slot i, which the caller marked as queued. s counts
-// the races.
-func (s *shard) post(sp *span, i uint32) {
-	word, bit := &sp.bits[i/32], uint32(1)<<(i%32)
-	// Not atomic.OrUint32, which is a call on most processors.
-	for old := atomic.LoadUint32(word); ; old = atomic.LoadUint32(word) {
-		if old&bit != 0 {
-			s.raced++ // somebody queued it, and the owner freed it, at once
-			return
-		}
-		if atomic.CompareAndSwapUint32(word, old, old|bit) {
-			return
-		}
 	}
 }
 

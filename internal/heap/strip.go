@@ -203,21 +203,22 @@ func (s *shard) cut(sp *span, n, c int) []byte {
 // nextStrip finds room for n bytes in the shard's own strips: in one that is
 // empty or that other shards' frees have emptied; false if there is none.
 func (s *shard) nextStrip(n int) bool {
-	if s.remote.Load() != nil {
-		s.drain()
+	l := &s.spans[stripClass]
+	for {
+		more := s.gather()
 		if s.cur[stripClass].room(n) {
 			return true
 		}
+		if sp := l.back; sp != nil && sp.used() == 0 {
+			l.remove(sp)
+			s.idle -= sp.units()
+			s.setCur(stripClass, sp)
+			return true
+		}
+		if !more {
+			return false
+		}
 	}
-	l := &s.spans[stripClass]
-	sp := l.back
-	if sp == nil || sp.used() > 0 {
-		return false
-	}
-	l.remove(sp)
-	s.idle -= sp.units()
-	s.setCur(stripClass, sp)
-	return true
 }
 
 // placeCut is cut with a new strip if none has room, or else a block placed by

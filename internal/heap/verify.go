@@ -173,11 +173,13 @@ func (h *Heap) verifyShards(spans map[*span]bool) error {
 func (h *Heap) verifyStacks(spans map[*span]bool) error {
 	announced := make(map[*span]bool)
 	for id, s := range h.shardList() {
-		for sp := s.remote.Load(); sp != nil; sp = sp.remote {
-			if announced[sp] {
-				return fmt.Errorf("heap: shard %d: %v is twice on the stacks of remote frees", id, sp)
+		for _, sp := range []*span{s.announced, s.remote.Load()} {
+			for ; sp != nil; sp = sp.remote {
+				if announced[sp] {
+					return fmt.Errorf("heap: shard %d: %v is twice on the stacks of remote frees", id, sp)
+				}
+				announced[sp] = true
 			}
-			announced[sp] = true
 		}
 	}
 	check := func(sp *span) error {
