@@ -2,6 +2,7 @@ package gomem_test
 
 import (
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/gomem-go/gomem"
@@ -50,6 +51,19 @@ func ExampleRecyclableMemory_Clone() {
 	// Output:
 	// frame frame+1
 	// frame
+}
+
+func ExampleRecyclableMemory_ReadFrom() {
+	allocator := gomem.NewScalableMemoryAllocator(1 << 20)
+	defer allocator.Recycle()
+	body := gomem.NewRecyclableMemory(allocator)
+	n, err := body.ReadFrom(io.LimitReader(strings.NewReader("a body of unknown length"), 1<<20))
+	fmt.Println(n, err, body.Count())
+	fmt.Printf("%s\n", body.ToBytes())
+	body.Recycle()
+	// Output:
+	// 24 <nil> 1
+	// a body of unknown length
 }
 
 func ExampleRecyclableMemory_SetRecycling() {

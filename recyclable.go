@@ -123,12 +123,17 @@ func (r *RecyclableMemory) nextOnHeap(n int) []byte {
 	var heap *ScalableMemoryAllocator
 	b := heap.Malloc(n)
 	if b != nil {
-		r.PushOne(b)
-		if r.allocator != nil && len(b) > 0 {
-			r.heap = append(r.heap, b)
-		}
+		r.pushOfHeap(b)
 	}
 	return b
+}
+
+// pushOfHeap adds b, which is the Go heap's, at the end of the chain.
+func (r *RecyclableMemory) pushOfHeap(b []byte) {
+	r.PushOne(b)
+	if r.allocator != nil && len(b) > 0 {
+		r.heap = append(r.heap, b)
+	}
 }
 
 // AddRecycleBytes adds b, memory of the allocator, at the end of the chain;
