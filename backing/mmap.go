@@ -15,8 +15,9 @@ import (
 var live = registry{at: make(map[uintptr]extent)}
 
 type registry struct {
-	mu sync.Mutex
-	at map[uintptr]extent
+	mu    sync.Mutex
+	at    map[uintptr]extent
+	bytes int // of them all, in whole pages
 }
 
 // extent is what stands behind a mapping: the n bytes handed out, and the
@@ -29,6 +30,7 @@ type extent struct {
 func (r *registry) add(mem []byte, region []byte) {
 	r.mu.Lock()
 	r.at[address(mem)] = extent{len(mem), region}
+	r.bytes += roundUp(len(mem), pageSize)
 	r.mu.Unlock()
 }
 
@@ -41,6 +43,7 @@ func (r *registry) take(mem []byte) []byte {
 		return nil
 	}
 	delete(r.at, address(mem))
+	r.bytes -= roundUp(len(mem), pageSize)
 	return e.region
 }
 
@@ -50,6 +53,12 @@ func (r *registry) whole(mem []byte) bool {
 	defer r.mu.Unlock()
 	e, ok := r.at[address(mem)]
 	return ok && e.n == len(mem)
+}
+
+func mapped() int {
+	live.mu.Lock()
+	defer live.mu.Unlock()
+	return live.bytes
 }
 
 // address is the registry's key.

@@ -3,3 +3,5 @@
 package backing
 
 func mmapWith(mmapFlags) Source { return Heap() }
+
+func mapped() int { return 0 }
