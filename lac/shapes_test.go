@@ -161,7 +161,7 @@ func TestRandomShapes(t *testing.T) {
 			n = s.alloc(ac, typ)
 			n.typ, n.stamp, n.next = typ, uint64(i), head
 			s.fill(ac, reflect.NewAt(s.types[typ], unsafe.Pointer(n)).Elem(), n.stamp, func() *int {
-				c := new(int)
+				c := &new([4]int)[0] // a cleanup of a smaller object waits for its neighbours
 				children.Add(1)
 				if children.Load()%16 == 0 {
 					runtime.AddCleanup(c, func(g *atomic.Int64) { g.Add(1) }, &gone)
