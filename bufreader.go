@@ -81,7 +81,8 @@ type BufReader struct {
 	// changed at any time: blocks return to where they came from. What others take
 	// from it is theirs to free.
 	Allocator *ScalableMemoryAllocator
-	// BufLen is the size of a block in bytes; zero or less means DefaultBufLen.
+	// BufLen is the size of a block in bytes; zero or less means DefaultBufLen, and less
+	// than 16 counts as 16.
 	BufLen int
 	// Mouth is the channel given to NewBufReaderChan, else nil. Recycle closes it.
 	Mouth chan []byte
@@ -221,6 +222,9 @@ func (b *BufReader) Reset(r io.Reader) {
 // end, shared memory lives on until its last Release, and Mouth is closed unless
 // it is closed already. Nobody may send to Mouth any more. Every read of a byte or more
 // fails with [ErrRecycled] until Reset. Calling Recycle again does nothing. O(blocks held).
+//
+// While another goroutine reads, the source may be writing into a block: close the source
+// or the channel, and Recycle where that read returns.
 func (b *BufReader) Recycle() {
 	b.giveBack()
 	feed := b.feed

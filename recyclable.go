@@ -20,11 +20,10 @@ import "slices"
 // and not the list; so does an assignment to Buffers, or a FreeRest of what is in it,
 // for which there is UpdateBuffer.)
 //
-// With the build tag disable_rm, or after SetRecycling(false), NextN and CopyFrom
-// take memory from the Go heap, and Recycle frees what AddRecycleBytes added and
-// nothing else; everything else is the same. (A Free of memory from NextN, or of a
-// part of it, is refused. What the caller took from the allocator and added by other
-// means remains the caller's to free.)
+// With the build tag disable_rm, or after SetRecycling(false), NextN, CopyFrom and
+// ReadFrom take memory from the Go heap, which Recycle leaves to the garbage collector;
+// everything else is the same. (A Free of memory from NextN, or of a part of it, is
+// refused.)
 //
 // A RecyclableMemory is a value; its zero value is ready to use. It has one
 // owner: only one of several copies of the value may be recycled, since the
@@ -88,14 +87,8 @@ func (r *RecyclableMemory) InitRecycleIndexes(n int) {
 	}
 	r.byList = true
 	n = max(min(n, keptBuffers), len(r.Buffers))
-	r.owned = slices.Grow(r.owned, n)
-	if r.recycles() {
-		r.owned = append(r.owned, r.Buffers...)
-	}
+	r.owned = append(slices.Grow(r.owned, n), r.Buffers...)
 }
-
-// lists reports whether Recycle frees what is owned and not what is in the chain.
-func (r *RecyclableMemory) lists() bool { return r.byList || !r.recycles() }
 
 // NextN adds a new buffer of n bytes at the end of the chain and returns it:
 // owned by the chain, valid until Recycle, not zeroed, with cap n. It returns
@@ -139,7 +132,7 @@ func (r *RecyclableMemory) pushOfHeap(b []byte) {
 // AddRecycleBytes adds b, memory of the allocator, at the end of the chain;
 // Recycle frees it. Amortized O(1).
 func (r *RecyclableMemory) AddRecycleBytes(b []byte) {
-	if r.lists() {
+	if r.byList {
 		r.owned = append(r.owned, b)
 	}
 	r.PushOne(b)
@@ -168,7 +161,7 @@ func (r *RecyclableMemory) Reset() {
 		r.Size = 0
 		return
 	}
-	if !r.lists() {
+	if !r.byList {
 		r.owned = append(r.owned, r.Buffers...)
 	}
 	r.Memory.Reset()
@@ -206,11 +199,11 @@ func (r *RecyclableMemory) TryUpdateBuffer(index int, buf []byte) bool {
 	if index < 0 || index >= len(r.Buffers) {
 		return false
 	}
-	if r.lists() {
+	if r.byList {
 		if i := r.listed(r.Buffers, index); i >= 0 {
 			r.owned[i] = buf
-		} else if r.recycles() && r.onHeap(r.Buffers[index]) {
-			r.owned = append(r.owned, buf) // CopyFrom would have listed it if there had been room
+		} else if r.onHeap(r.Buffers[index]) {
+			r.owned = append(r.owned, buf) // NextN or CopyFrom would have listed it if it were the allocator's
 		}
 	}
 	return r.Memory.TryUpdateBuffer(index, buf)
@@ -258,10 +251,7 @@ func (r *RecyclableMemory) NewReader() MemoryReader {
 // intact. A second Recycle frees nothing. The cost is that of a Free for each
 // buffer; allocates only after a CopyFrom without room.
 func (r *RecyclableMemory) Recycle() {
-	if r.allocator == nil || !r.recycles() {
-		for _, b := range r.owned {
-			r.allocator.Free(b)
-		}
+	if r.allocator == nil {
 		r.owned, r.heap = nil, nil
 		r.Memory.Reset()
 		return

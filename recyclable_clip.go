@@ -8,7 +8,7 @@ import (
 // clipped follows a ClipFront without a yield, which took out the first whole buffers of
 // list and the first part bytes of the next: Recycle frees them.
 func (r *RecyclableMemory) clipped(list [][]byte, whole, part int) {
-	if !r.lists() {
+	if !r.byList {
 		r.owned = append(r.owned, list[:whole]...)
 		if part > 0 {
 			r.owned = append(r.owned, list[whole][:part])
@@ -24,7 +24,7 @@ func (r *RecyclableMemory) clipped(list [][]byte, whole, part int) {
 func (r *RecyclableMemory) handOver(list [][]byte, whole, part int, yield func([]byte) bool) {
 	var front []byte // if it is ours
 	var heap heapSearch
-	lists, handed := r != nil && r.lists(), 0
+	lists, handed := r != nil && r.byList, 0
 	if r != nil {
 		heap.list = r.heap
 	}

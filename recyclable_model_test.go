@@ -14,6 +14,7 @@ type recyclableModel struct {
 	rng     *rand.Rand
 	a       *ScalableMemoryAllocator
 	r       RecyclableMemory
+	off     bool // recycling is
 	byList  bool
 	chain   []link
 	due     int      // bytes out of the chain that Recycle frees
@@ -26,6 +27,7 @@ type link struct {
 	b    []byte
 	want []byte // its bytes
 	ours bool   // Recycle frees it
+	heap bool   // NextN or CopyFrom took it from the Go heap
 }
 
 // malloc is memory of the allocator with random bytes.
@@ -45,7 +47,13 @@ func (m *recyclableModel) fill(b []byte) []byte {
 }
 
 func (m *recyclableModel) link(b []byte, ours bool) {
-	m.chain = append(m.chain, link{b, bytes.Clone(b), ours})
+	m.chain = append(m.chain, link{b, bytes.Clone(b), ours, false})
+}
+
+// linkNew is link for what the memory itself took.
+func (m *recyclableModel) linkNew(b []byte) {
+	m.link(b, !m.off)
+	m.chain[len(m.chain)-1].heap = m.off
 }
 
 // own adds b, if it is something, to what the program frees, or frees it.
@@ -65,7 +73,7 @@ func (m *recyclableModel) step() {
 		if len(b) != n || cap(b) != n {
 			m.t.Fatalf("NextN(%d): len %d cap %d", n, len(b), cap(b))
 		}
-		m.link(m.fill(b), true)
+		m.linkNew(m.fill(b))
 	case 4, 5:
 		b := m.malloc()
 		if n := len(b); n > 0 && m.rng.IntN(2) == 0 {
@@ -87,7 +95,7 @@ func (m *recyclableModel) step() {
 	case 8:
 		other := NewMemory(m.fill(make([]byte, m.rng.IntN(20))))
 		if m.r.CopyFrom(&other); other.Size > 0 {
-			m.link(m.r.Buffers[len(m.r.Buffers)-1], true)
+			m.linkNew(m.r.Buffers[len(m.r.Buffers)-1])
 		}
 	case 9, 10, 11:
 		m.update()
@@ -150,8 +158,8 @@ func (m *recyclableModel) update() {
 	if m.rng.IntN(3) == 0 { // by another
 		b := m.malloc()
 		m.r.UpdateBuffer(index, b)
-		*l = link{b, bytes.Clone(b), old.ours}
-		if m.byList && (!old.ours || cap(old.b) == 0) {
+		*l = link{b, bytes.Clone(b), old.ours || old.heap || !m.byList, false}
+		if m.byList && (!old.ours && !old.heap || cap(old.b) == 0) {
 			l.ours = false
 			m.others = append(m.others, b)
 		}
@@ -162,7 +170,7 @@ func (m *recyclableModel) update() {
 	}
 	from := m.rng.IntN(len(old.b) + 1)
 	to := from + m.rng.IntN(len(old.b)-from+1)
-	if !old.ours {
+	if !old.ours && !old.heap {
 		from, to = 0, len(old.b)-from/2 // an empty slice of others may be like one of ours
 	}
 	m.r.UpdateBuffer(index, old.b[from:to])
@@ -194,7 +202,9 @@ func (m *recyclableModel) clip() {
 	for k := n; k > 0 || len(m.chain) > 0 && len(m.chain[0].b) == 0 && len(m.chain) > m.r.Count(); {
 		l := &m.chain[0]
 		cut := min(k, len(l.b))
-		want = append(want, l.want[:cut]...)
+		if !l.heap {
+			want = append(want, l.want[:cut]...)
+		}
 		switch {
 		case l.ours && given:
 			m.own(l.b[:cut])
@@ -249,8 +259,8 @@ func TestRecyclableModel(t *testing.T) {
 	for round := range max(*operations/500, 1) {
 		rng := rand.New(rand.NewPCG(*randomSeed, uint64(round)))
 		a := NewScalableMemoryAllocator(1024, WithMisuse(func(err error) { t.Error(err) }))
-		m := &recyclableModel{t: t, rng: rng, a: a, r: NewRecyclableMemory(a)}
-		m.r.SetRecycling(true)
+		m := &recyclableModel{t: t, rng: rng, a: a, r: NewRecyclableMemory(a), off: round%3 == 0}
+		m.r.SetRecycling(!m.off)
 		for range rng.IntN(200) {
 			m.step()
 			m.check()

@@ -47,6 +47,7 @@ func TestRecyclableOff(t *testing.T) {
 func TestRecyclableOffGivesBack(t *testing.T) {
 	for name, use := range map[string]func(r *RecyclableMemory, a *ScalableMemoryAllocator){
 		"AddRecycleBytes": func(*RecyclableMemory, *ScalableMemoryAllocator) {},
+		"pushed":          func(r *RecyclableMemory, a *ScalableMemoryAllocator) { r.PushOne(a.Malloc(70)) },
 		"by list":         func(r *RecyclableMemory, _ *ScalableMemoryAllocator) { r.InitRecycleIndexes(1) },
 		"Reset":           func(r *RecyclableMemory, _ *ScalableMemoryAllocator) { r.Reset() },
 		"UpdateBuffer": func(r *RecyclableMemory, a *ScalableMemoryAllocator) {
