@@ -41,12 +41,12 @@ func (h *Heap) releaseAll() {
 	}
 }
 
-// release gives the pages of the free ranges of c back to the source, which has no room
-// meanwhile. Who finds none at the limit waits for that, and so do Reset and Close. Under
-// mu, which it releases while the source is busy.
+// release gives the pages of the free ranges of c back to the source. The ranges are taken
+// meanwhile, so c has no room. Who finds none at the limit waits, and so do Reset and
+// Close. Under mu, which it releases while the source is busy.
 func (h *Heap) release(c *chunk) {
-	if c == h.loan() {
-		return // what is lent lies in a free range
+	if c == h.loan() || c.place.FreeBytes() == c.released {
+		return // what is lent lies in a free range; or nothing came free since
 	}
 	c.released = c.place.FreeBytes()
 	free := h.takeFree(c)

@@ -88,6 +88,10 @@ func TestTrimReleasesPages(t *testing.T) {
 		if left := s.Backing - int(w.released.Load()); left > taken {
 			t.Errorf("blocks of %d: %d of %d bytes released, %d taken", n, w.released.Load(), s.Backing, taken)
 		}
+		before := w.released.Load()
+		if err := h.Trim(); err != nil || w.released.Load() > before {
+			t.Errorf("blocks of %d: %d bytes released again, %v", n, w.released.Load()-before, err)
+		}
 		mustHoldMarks(t, kept)
 		mustVerify(t, h)
 		for _, s := range kept {
