@@ -101,6 +101,9 @@ func (p *chunkPool) PageSize() int { return p.inner.PageSize() }
 // Release implements [backing.Source].
 func (p *chunkPool) Release(mem []byte) error { return p.inner.Release(mem) }
 
+// ReleaseUnit is for [backing.ReleaseUnit].
+func (p *chunkPool) ReleaseUnit() int { return backing.ReleaseUnit(p.inner) }
+
 // Map implements [backing.Source]: O(log segmentSize) for each segment and
 // O(size) to clear.
 func (p *chunkPool) Map(size int) ([]byte, error) {

@@ -214,11 +214,11 @@ func (a *ScalableMemoryAllocator) Close() error {
 // ranges of 16 KiB or more, which stay mapped and count in Stats. What an outstanding
 // Borrow may point into stays: the last one on each processor, until the next Malloc
 // there, or one above 64 KiB, until the next Malloc anywhere. Without Trim, all but one of
-// the empty chunks are given back within a second after a peak, and within two the pages
+// the empty chunks are given back within a second after a peak, and after ten the pages
 // of chunks in which nothing is placed any more. Chunks of the default backing become
 // garbage: the system gets them after the next collections, or at once with
 // [runtime/debug.FreeOSMemory]; their free pages stay. O(bytes) at most, most of it
-// without a lock.
+// without a lock; what others wait for ends it early.
 func (a *ScalableMemoryAllocator) Trim() {
 	if a != nil {
 		_ = a.engine().Trim()

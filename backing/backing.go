@@ -42,8 +42,8 @@ type Source interface {
 	// Release tells the system that the contents of mem, a page-aligned part
 	// of a mapping, are no longer needed: it may take the physical pages, and
 	// the bytes then read as zero or as before. This is best effort: a source
-	// that cannot do it does nothing and returns nil. Allocators release free pages
-	// while others work in the rest of the mapping.
+	// that cannot do it does nothing and returns nil. Allocators release free memory
+	// while others work in the rest of the mapping; see [ReleaseUnit].
 	Release(mem []byte) error
 
 	// PageSize is the alignment of mappings and the unit of Release, in bytes: a
@@ -69,6 +69,18 @@ func Map(s Source, size int) ([]byte, error) {
 		err = errors.Join(err, s.Unmap(mem))
 	}
 	return nil, err
+}
+
+// ReleaseUnit returns in pieces of how many bytes an allocator gives free memory back to s
+// while the rest of a mapping is in use: a power of two, or 0 if it is not worth the
+// trouble. That is 0 for [Heap], and for [Mmap] with [Populate] or [Locked], whose memory
+// is to be there at any time; 2 MiB with [HugePages]; what a source says that has a method
+// ReleaseUnit() int; and the PageSize of every other one.
+func ReleaseUnit(s Source) int {
+	if u, ok := s.(interface{ ReleaseUnit() int }); ok {
+		return u.ReleaseUnit()
+	}
+	return s.PageSize()
 }
 
 // leastAlign is what allocators rely on, whatever a source calls a page.

@@ -24,6 +24,16 @@ func ExampleMapped() {
 	// <nil> 0
 }
 
+func ExampleReleaseUnit() {
+	fmt.Println(backing.ReleaseUnit(backing.Heap()))
+	fmt.Println(backing.ReleaseUnit(backing.Mmap()) == backing.Mmap().PageSize())
+	fmt.Println(backing.ReleaseUnit(backing.Mmap(backing.Locked())))
+	// Output:
+	// 0
+	// true
+	// 0
+}
+
 func ExampleGoLimit() {
 	const container = 1 << 30
 	mem, err := backing.Mmap().Map(256 << 20)
@@ -38,4 +48,9 @@ func ExampleGoLimit() {
 	// Output:
 	// true true
 	// <nil>
+}
+
+func ExampleFaulty_ReleaseUnit() {
+	fmt.Println(backing.NewFaulty(backing.Heap()).ReleaseUnit())
+	// Output: 0
 }

@@ -171,6 +171,9 @@ func (f *Faulty) Release(mem []byte) error {
 	return f.source().Release(mem)
 }
 
+// ReleaseUnit is the inner source's, for [ReleaseUnit].
+func (f *Faulty) ReleaseUnit() int { return ReleaseUnit(f.source()) }
+
 // Protect implements [Protector] if the inner source does.
 func (f *Faulty) Protect(mem []byte) error {
 	if p, ok := f.inner.(Protector); ok {

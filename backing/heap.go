@@ -69,6 +69,9 @@ func (heapSource) Unmap(mem []byte) error {
 
 func (heapSource) Release([]byte) error { return nil }
 
+// ReleaseUnit is for [ReleaseUnit].
+func (heapSource) ReleaseUnit() int { return 0 }
+
 // makeBytes is alloc with an error in place of the panic for a length beyond
 // the address space.
 func makeBytes(n int, alloc func(n int) []byte) (mem []byte, err error) {

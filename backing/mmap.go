@@ -151,18 +151,14 @@ func (mmapSource) Unmap(mem []byte) error {
 }
 
 func (s mmapSource) Release(mem []byte) error {
-	if s.has(locked) || s.has(populate) {
-		return nil // these are to be there at any time
-	}
-	unit := pageSize
-	if s.has(hugePages) && hugePage <= maxMap {
-		unit = hugePage // a part of one would split it
+	if s.has(locked) {
+		return nil
 	}
 	// Inwards to whole pages: the system would round outwards, and drop bytes
 	// beside mem.
-	skew := misalignment(mem, unit)
-	from := (unit - skew) % unit
-	to := roundDown(skew+len(mem), unit) - skew
+	skew := misalignment(mem, pageSize)
+	from := (pageSize - skew) % pageSize
+	to := roundDown(skew+len(mem), pageSize) - skew
 	if from >= to {
 		return nil
 	}
@@ -170,6 +166,17 @@ func (s mmapSource) Release(mem []byte) error {
 		return fmt.Errorf("release %d bytes: %w", len(mem), err)
 	}
 	return nil
+}
+
+// ReleaseUnit is for [ReleaseUnit].
+func (s mmapSource) ReleaseUnit() int {
+	switch {
+	case s.has(locked), s.has(populate):
+		return 0 // these are to be there at any time
+	case s.has(hugePages) && hugePage <= maxMap:
+		return hugePage // a part of one would split it
+	}
+	return pageSize
 }
 
 // Protect implements [Protector].

@@ -262,26 +262,3 @@ func TestLockedBeyondLimit(t *testing.T) {
 		t.Errorf("%d bytes stay mapped after a failed Map", after-before)
 	}
 }
-
-// TestReleaseOfWhatStays: a mapping that is populated stays so, and one of huge pages keeps
-// those of which a part is released.
-func TestReleaseOfWhatStays(t *testing.T) {
-	const huge = 2 << 20
-	for name, option := range map[string]backing.MmapOption{"populated": backing.Populate(), "huge": backing.HugePages()} {
-		src := backing.Mmap(option)
-		mem := mustMap(t, src, 2*huge)
-		for i := range mem {
-			mem[i] = 1
-		}
-		if err := src.Release(mem[huge/2:]); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-		want := map[string]byte{"populated": 1, "huge": 0}[name]
-		if mem[huge/2] != 1 || mem[huge-1] != 1 || mem[huge] != want || mem[2*huge-1] != want {
-			t.Errorf("%s: %d, %d, %d, %d after Release", name, mem[huge/2], mem[huge-1], mem[huge], mem[2*huge-1])
-		}
-		if err := src.Unmap(mem); err != nil {
-			t.Error(err)
-		}
-	}
-}

@@ -17,14 +17,15 @@ const (
 
 // HugePages aligns mappings of 2 MiB and more to 2 MiB, rounds the address
 // space behind them up to a multiple of it, and advises the system to use huge
-// pages. Touching one byte may then take 2 MiB of memory at once. Release takes only whole
-// pages of 2 MiB, as a part would split one. On darwin and the BSDs, which have no such
-// advice, all this is the same but for the advice, and on Windows nothing changes.
+// pages. Touching one byte may then take 2 MiB of memory at once, and allocators give free
+// memory back in whole pages of 2 MiB only, as a part would split one. On darwin and the
+// BSDs, which have no such advice, all this is the same but for the advice, and on Windows
+// nothing changes.
 func HugePages() MmapOption { return MmapOption{hugePages} }
 
 // Populate makes Map touch every page, so that no later access waits for the
-// system to find one. Map then takes time proportional to the size. Release does nothing
-// for such mappings.
+// system to find one. Map then takes time proportional to the size. Allocators do not give
+// free pages of such mappings back.
 func Populate() MmapOption { return MmapOption{populate} }
 
 // Locked keeps mappings in physical memory (mlock, VirtualLock), which also

@@ -49,3 +49,12 @@ func ExampleFew_Reset() {
 	// 48576
 	// 1048576 0
 }
+
+func ExampleFew_Room() {
+	f := offset.NewFew(1<<20, 64)
+	for f.Room() > 0 {
+		f.Allocate(1024) // no tables are made
+	}
+	fmt.Println(f.FreeBytes() >> 10)
+	// Output: 994
+}

@@ -1,6 +1,9 @@
 package offset
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // Few is a placement for few blocks: first fit over an array of them.
 //
@@ -82,6 +85,15 @@ func (f *Few) Fits() int {
 		return f.tlsf.Fits()
 	}
 	return f.fits
+}
+
+// Room is how many further blocks Allocate can place before the array is full, for
+// callers that would rather stop there; any number once it was. O(1).
+func (f *Few) Room() int {
+	if f.many {
+		return math.MaxInt
+	}
+	return manyRuns - 1 - f.n
 }
 
 // Reset makes everything free again and keeps the tables. O(blocks).

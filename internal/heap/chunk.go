@@ -28,7 +28,7 @@ type chunk struct {
 	used    uint32   // the period of the clock in which it became idle
 
 	served   uint32 // the period in which something was placed here last
-	released int    // bytes that were free when their pages went back last; 0: not since then
+	released int    // bytes that are free since their pages went back, about
 }
 
 // nowEmpty enters c, in which nothing is left, among the empty chunks. Under mu.

@@ -22,12 +22,30 @@ func (h *Heap) arm() {
 	if h.maps != nil {
 		h.maps.armed = time.Now().Round(0)
 	}
+	h.strikeIn(tickPeriod, (*Heap).tick)
+}
+
+// nap has the clock, which stops, look once more when what is free by now is cold, unless it
+// is started before. Under mu.
+func (h *Heap) nap() {
+	if !h.closed && !h.ticking.Load() {
+		h.strikeIn(coldPeriods*tickPeriod, func(h *Heap) {
+			h.mu.Lock()
+			h.period += coldPeriods
+			h.mu.Unlock()
+			h.tick()
+		})
+	}
+}
+
+// strikeIn has the clock strike after d, and not when it would have before. Under mu.
+func (h *Heap) strikeIn(d time.Duration, strike func(h *Heap)) {
 	h.low = h.nempty
 	h.clock++
 	self, clock := weak.Make(h), h.clock
-	time.AfterFunc(tickPeriod, func() {
+	time.AfterFunc(d, func() {
 		if h := self.Value(); h != nil && h.isClock(clock) {
-			h.tick()
+			strike(h)
 		}
 	})
 }
@@ -88,8 +106,10 @@ func (h *Heap) tick() {
 		if h.sampler != nil {
 			h.offer()
 		}
-		if h.releaseCold() || !quiet || dropped > 0 || h.nempty > 1 || held {
+		if more := h.releaseCold(); !quiet || dropped > 0 || h.nempty > min(low, 1) || held {
 			h.arm()
+		} else if more {
+			h.nap()
 		}
 	}
 	_ = h.guardUnlock(nil)

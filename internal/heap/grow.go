@@ -26,6 +26,12 @@ func (h *Heap) takeGrown(n, align int) (c *chunk, off int, err error) {
 	if err := h.tooLarge(n, align); err != nil {
 		return nil, 0, err
 	}
+	if r := h.releasing(); r != nil && r.fits >= n {
+		h.awaitRelease()
+		if c, off, err = h.takeAgain(n, align); c != nil || err != nil {
+			return c, off, err
+		}
+	}
 	if !h.growing.TryLock() {
 		h.mu.Unlock()
 		h.growing.Lock()
@@ -50,7 +56,8 @@ func (h *Heap) takeGrown(n, align int) (c *chunk, off int, err error) {
 			return c, off, again
 		}
 		h.dropEmpty(len(h.chunks), false)
-		went := h.awaitFlushes()
+		released := h.awaitRelease()
+		went := h.awaitFlushes() || released
 		if len(h.dead) > 0 {
 			gone, _ := h.flush()
 			went = went || gone > 0

@@ -65,8 +65,8 @@ type Heap struct {
 	mu                  sync.Mutex
 	closed              bool
 	lending             bool  // a shard had a borrower at the last reclaim
-	releases            bool  // free pages go back: not those of the Go heap, nor in debug mode, which fills them
 	pageShift           uint8 // log2 of what the source's mappings are aligned to
+	releaseShift        uint8 // log2 of what it takes back while a chunk is in use; 0: nothing
 	rest, rests         uint8 // periods until slack counts again, and of the next rest
 	asked, clock        uint8 // times that the clock was found running, for overdue; number of the one started last
 	chunks              []*chunk
@@ -124,7 +124,9 @@ func (h *Heap) Init(cfg Config) {
 		h.sampler = newSampler(cfg.Sample)
 		runtime.AddCleanup(h, (*sampler).drop, h.sampler)
 	}
-	h.releases = h.cfg.Source != backing.Heap() && h.debug == nil
+	if h.debug == nil { // which fills free memory
+		h.releaseShift = releaseUnit(cfg.Source)
+	}
 	if h.cfg.Spans {
 		prepareSections() // not where somebody waits for a block
 	}

@@ -3,6 +3,7 @@ package heap
 import (
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gomem-go/gomem/backing"
@@ -21,9 +22,12 @@ type mappings struct {
 
 	flushes map[*flushing]bool // that are under way
 
+	waiting atomic.Int32 // goroutines that wait for the release to end
+
 	// Under Heap.mu. They are here because a heap is to be small.
-	armed time.Time // when the clock was started last
-	empty []*chunk  // those without a block
+	armed   time.Time // when the clock was started last
+	empty   []*chunk  // those without a block
+	release *release  // that is under way, nil if there is none
 }
 
 // mapping is bytes, and who takes them back.
@@ -153,17 +157,18 @@ func (m *mappings) underWay() *flushing {
 // was: until they are gone their bytes count towards the limit. Under mu, which it
 // releases while it waits.
 func (h *Heap) awaitFlushes() (waited bool) {
-	if h.maps == nil || h.maps.underWay() == nil {
+	if h.maps == nil {
 		return false
 	}
-	h.mu.Unlock()
-	defer h.mu.Lock()
 	for f := h.maps.underWay(); f != nil; f = h.maps.underWay() {
+		waited = true
+		h.mu.Unlock()
 		f.Lock()
 		//lint:ignore SA2001 waiting for the holder is the point
 		f.Unlock()
+		h.mu.Lock()
 	}
-	return true
+	return waited
 }
 
 func (m *mappings) unmapAll() {

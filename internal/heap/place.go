@@ -245,7 +245,7 @@ func (h *Heap) takeFrom(c *chunk, n, align int) (off int) {
 	}
 	if off >= 0 {
 		h.lent = nil
-		c.served, c.released = h.period, 0
+		c.served, c.released = h.period, max(c.released-n, 0)
 		if n < ownChunk {
 			h.last = c
 		} else if c != h.last {
@@ -284,7 +284,7 @@ func (h *Heap) gaveBack(c *chunk) {
 		h.nowEmpty(c)
 		c.used = h.period
 		h.arm()
-	} else if h.cools(c) {
+	} else if !h.ticking.Load() && h.cools(c) {
 		h.arm()
 	}
 }
@@ -306,6 +306,9 @@ func (h *Heap) freeBlock(b []byte) error {
 		return h.unlock(h.misuse(ErrDoubleFree, b))
 	}
 	off := int(addr - e.base)
+	if h.maps.release.has(e.c, off, len(b)) {
+		return h.unlock(h.misuse(ErrDoubleFree, b))
+	}
 	if err := e.c.place.Free(off, len(b)); err != nil {
 		return h.unlock(h.misuse(err, b))
 	}

@@ -55,6 +55,9 @@ func (h *Heap) slack() bool {
 			taken += c.size - c.place.FreeBytes()
 		}
 	}
+	if r := h.releasing(); r != nil {
+		taken -= r.bytes
+	}
 	return taken-int(total-freed) > max(idleLimit*spanUnit, h.mapped/8)
 }
 
@@ -316,7 +319,7 @@ func (h *Heap) unmapDead(err error) error {
 // for its totals. No other call may be under way.
 func (h *Heap) Reset() error {
 	h.mu.Lock()
-	h.awaitFlushes()
+	h.awaitRelease()
 	err := h.guardUnlock(h.unmapDead(h.reset()))
 	if h.cfg.Record != nil {
 		h.cfg.Record.Reset()
@@ -328,7 +331,8 @@ func (h *Heap) Reset() error {
 // source has not taken everything back another Close tries that again.
 func (h *Heap) Close() error {
 	h.mu.Lock()
-	h.awaitFlushes() // what the source does not take is for this call to tell; and no page of it is released
+	for h.awaitFlushes() || h.awaitRelease() { // what the source does not take is for this call to tell
+	}
 	if h.closed {
 		if h.retryStuck(); len(h.dead) == 0 {
 			return h.unlock(ErrClosed)

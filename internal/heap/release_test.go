@@ -141,6 +141,10 @@ func TestColdPagesGo(t *testing.T) {
 	if got := tick(2); got < n-pageSize {
 		t.Errorf("%d bytes were released after chunk %d served", got, c.index)
 	}
+	mustFree(t, h, mustMalloc(t, h, 1000))
+	if got := tick(2 * coldPeriods); got > 0 {
+		t.Errorf("%d bytes were released for a small block", got)
+	}
 	mustHoldMarks(t, kept)
 	mustVerify(t, h)
 }
@@ -154,9 +158,7 @@ func TestClockReleasesPages(t *testing.T) {
 			h := wipingHeap(w, 0)
 			kept := mustMalloc(t, h, 600<<10)
 			mustFree(t, h, kept[100*keep:])
-			for range 50 {
-				pass(tickPeriod)
-			}
+			pass(3 * coldPeriods * tickPeriod)
 			if got := w.released.Load(); got < 500<<10 || h.ticking.Load() {
 				t.Errorf("%d bytes were released, the clock runs: %v", got, h.ticking.Load())
 			}
@@ -176,50 +178,6 @@ func TestPagesOfLentBytesStay(t *testing.T) {
 	}
 	mustHoldMarks(t, []stamped{lent})
 	mustVerify(t, h)
-}
-
-// releasing trims h, where something is free, and returns when its source is releasing it.
-func releasing(h *Heap, w *wiping) (goOn func()) {
-	begun, ended := make(chan bool, 1), make(chan bool)
-	w.during = func() {
-		begun <- true
-		<-ended
-	}
-	go func() { _ = h.Trim() }()
-	<-begun
-	w.during = nil
-	return func() { close(ended) }
-}
-
-// TestReleaseIsAwaited: no chunk is unmapped while its pages are released, and who finds no
-// room within the limit meanwhile waits.
-func TestReleaseIsAwaited(t *testing.T) {
-	const limit, n = 4 << 20, 1 << 20
-	for name, call := range map[string]func(h *Heap) error{
-		"Close": func(h *Heap) error { return h.Close() },
-		"Reset": func(h *Heap) error { return h.Reset() },
-		"TryMalloc": func(h *Heap) error {
-			_, err := h.TryMalloc(2 * n)
-			return err
-		},
-	} {
-		w := &wiping{}
-		h := wipingHeap(w, limit)
-		first := mustMalloc(t, h, limit-3*n/2)
-		mustFree(t, h, first[n/4:])
-		w.leave = func() {
-			if w.busy.Load() {
-				t.Errorf("%s: unmapped while pages are released", name)
-			}
-		}
-		goOn := releasing(h, w)
-		done := make(chan error)
-		go func() { done <- call(h) }()
-		if err := awaited(t, done, goOn); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-		mustVerify(t, h)
-	}
 }
 
 // TestReleasePanics: the heap works on, and has its free memory, if the source panics.
@@ -293,7 +251,11 @@ func TestNothingToRelease(t *testing.T) {
 	w := &wiping{}
 	w.Source = backing.Heap()
 	debug := debugHeap(&w.gated, Debug{})
-	if newHeap(1<<20).releases || debug.releases {
-		t.Error("pages go")
+	locked := new(Heap)
+	locked.Init(Config{Size: 1 << 20, Source: backing.Mmap(backing.Locked()), Placement: placements["tlsf"]})
+	for name, h := range map[string]*Heap{"Go heap": newHeap(1 << 20), "debug": debug, "locked": locked} {
+		if h.releaseShift != 0 {
+			t.Errorf("%s: pages go", name)
+		}
 	}
 }

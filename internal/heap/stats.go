@@ -66,6 +66,7 @@ type Chunk struct {
 func (h *Heap) Chunks() iter.Seq[Chunk] {
 	return func(yield func(Chunk) bool) {
 		h.mu.Lock()
+		h.awaitRelease()
 		var all []Chunk
 		for _, c := range h.chunks {
 			if c == nil {
