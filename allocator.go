@@ -52,9 +52,8 @@ func NewAllocator(size int) *Allocator {
 	return a
 }
 
-// Init makes a an allocator of [0, size), all free, whatever it was before. If
-// size is not positive it has no room. O(1); keeps the tables if size is the
-// same as before.
+// Init makes all of [0, size) free, whatever a was before. If size is not positive, a has
+// no room. O(1); keeps the tables if size is the same as before.
 func (a *Allocator) Init(size int) {
 	size = max(size, 0)
 	if a.place().Size() == size {

@@ -87,8 +87,8 @@ func (b *Buddy) Alloc(size int) (offset int, err error) {
 // Free gives back the block that starts at offset, as Alloc returned it.
 //
 // On error nothing changes. It is [InValidParameterErr] for an offset outside
-// the range, and [NotFoundErr] if no live block starts at offset, because it
-// is free already or inside a block. O(log BuddySize); makes a page of 12 KiB at most.
+// the range, and [NotFoundErr] if no live block starts at offset, because it is free
+// already or inside a block. O(log BuddySize); allocates at most one page of 12 KiB.
 func (b *Buddy) Free(offset int) error {
 	if offset < 0 || offset >= buddyGranules {
 		return InValidParameterErr

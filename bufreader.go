@@ -49,32 +49,31 @@ var readerMemory = sync.OnceValue(func() *ScalableMemoryAllocator {
 // A method that asks for n bytes consumes all of them, or returns an error and
 // consumes none: [io.EOF] if the stream ended before the first byte, and
 // [io.ErrUnexpectedEOF] if it ended within them. The bytes that have arrived can
-// still be read. Read, Skip, Discard, WriteTo, CopyN and a ReadRange beyond
-// MaxFrameBytes consume bytes as they arrive instead, also those before an
-// error. Bytes that arrive together with an error are delivered before the
-// error, and an error is delivered once: after a timeout the next call reads on.
+// still be read. Read, Skip, Discard, WriteTo, CopyN and a ReadRange beyond MaxFrameBytes
+// instead consume bytes as they arrive, even those before an error. Bytes that arrive
+// together with an error are delivered before the error, and an error is delivered once:
+// after a timeout the next call reads on.
 //
 // # Memory
 //
-// While it waits for its source, a reader without unread bytes, without views in use
-// and without blocks with live frames holds at most one block. On a *net.TCPConn or
+// While it waits for its source, a reader holds at most one block if it has no unread
+// bytes, no views in use and no blocks with live frames. On a *net.TCPConn or
 // *net.UnixConn under Unix it holds none: an idle connection costs no buffer. On other
-// sources the block must be there before the wait begins. After an error, as that at the
-// end of the stream, it holds none on any source. The blocks under views of
-// earlier calls are given back before the wait, not by calls that find all they need in
-// the front block. If the source panics, the blocks are given back and the panic
-// continues.
+// sources the block must be there before the wait begins. After an error, such as io.EOF,
+// it holds none, whatever the source. Blocks under views of earlier calls are given back
+// before the wait; a call that finds all it needs in the front block keeps them. If the
+// source panics, the blocks are given back and the panic continues.
 //
 // Each read of the source gets room for an eighth of BufLen or more, unless it is for
 // a contiguous result (Peek, Next, ReadBytes) of more than seven eighths of BufLen: then
 // it gets what is left of the block.
 //
-// The zero value has no source: reads of more than no bytes fail with [ErrRecycled] until
-// Reset.
+// The zero value has no source: until Reset every read of a byte or more fails with
+// [ErrRecycled].
 //
 // A BufReader must not be copied. It is for one goroutine at a time, and its source
-// must not use it from within Read; the results of ReadShared, and the allocator, may
-// be used by any.
+// must not use it from within Read; any goroutine may use the results of ReadShared and
+// the allocator.
 type BufReader struct {
 	// Allocator supplies the blocks. The default is one allocator for the whole
 	// program, which nobody may recycle or close; nil means the Go heap. It may be
@@ -92,13 +91,13 @@ type BufReader struct {
 	// and ReadShared may ask for. Zero means the default, less than zero no limit.
 	MaxLineBytes, MaxHeaderBytes, MaxFrameBytes int
 
-	// HoldViews makes views, and the lists of ReadBytes, valid until Release instead
-	// of until the next read, the contract of bufiox.Reader. Set it before reading.
-	// All blocks that were read are then held until Release, except those read
-	// entirely within one call that returns no views of them: Skip, Discard, WriteTo, CopyN,
-	// ReadNto, ReadBinary, ReadString, ReadLine, and a ReadRange beyond MaxFrameBytes.
-	// A program that reads by small calls without views, such as ReadByte, must still
-	// call Release now and then.
+	// HoldViews makes views, and the lists of ReadBytes, valid until Release instead of
+	// until the next read, as bufiox.Reader requires. Set it before reading. All blocks
+	// that were read are then held until Release, except those read entirely within one
+	// call that returns no views of them: Skip, Discard, WriteTo, CopyN, ReadNto,
+	// ReadBinary, ReadString, ReadLine, and a ReadRange beyond MaxFrameBytes. A program
+	// that reads by small calls without views, such as ReadByte, must still call Release
+	// now and then.
 	HoldViews bool
 
 	_       [0]sync.Mutex // so that go vet reports copies
@@ -135,16 +134,16 @@ type heldBlock struct {
 
 // NewBufReader makes a reader over r with blocks of [DefaultBufLen].
 //
-// r is a stream. Of a source that cuts off what finds no room, such as a UDP
-// connection, a message may be lost in part: send its messages to a reader from
-// [NewBufReaderChan].
+// r must be a stream. If r cuts off what does not fit, as a UDP connection does, a part
+// of a message may be lost: send such messages to a reader from [NewBufReaderChan].
 //
-// Recycle gives its memory back: defer it. A reader that is dropped without it, before it
-// has returned an error or with bytes unread, loses its blocks to the program.
+// Recycle gives its memory back: defer it. A reader that is dropped without Recycle,
+// before it has returned an error or with bytes unread, leaks its blocks.
 //
-// While it waits on anything but a plain TCP or Unix connection, such as one of TLS or a
-// wrapper, it keeps a block: where many are idle, use [NewBufReaderWithBufLen] with
-// blocks of 4096 bytes. O(1); the first block is taken with the first read.
+// While it waits on anything but a plain TCP or Unix connection, such as TLS or a
+// wrapper, a reader keeps a block: where many readers are idle, use
+// [NewBufReaderWithBufLen] with blocks of 4096 bytes. O(1); the first block is taken with
+// the first read.
 func NewBufReader(r io.Reader) *BufReader {
 	return NewBufReaderWithBufLen(r, DefaultBufLen)
 }

@@ -33,9 +33,9 @@ func invalidRead(n, room int) error {
 	return fmt.Errorf("%w: %d for %d bytes", ErrInvalidRead, n, room)
 }
 
-// LimitError says which limit of a [BufReader] the input exceeds. Nothing was
-// consumed, but by ReadMIMEHeader the lines before, and nothing was allocated for the
-// part beyond the limit.
+// LimitError says which limit of a [BufReader] the input exceeds. Nothing was consumed,
+// except by ReadMIMEHeader the lines before, and nothing was allocated for the part
+// beyond the limit.
 type LimitError struct {
 	Op    string // the method that refused
 	Limit string // the field or argument that holds the limit, such as MaxLineBytes; or "header lines"

@@ -11,9 +11,9 @@ import (
 //
 // The error is [io.EOF] when nothing is left, a [*LimitError] if the next
 // MaxLineBytes bytes contain no ending, or the source's. On error nothing is
-// consumed. Where a line that was cut off must not pass for a whole one, use
-// ReadUntil, for which that is [io.ErrUnexpectedEOF]. O(length): each byte is looked
-// at once, and one string is allocated.
+// consumed. If a line that was cut off must not pass for a whole one, use ReadUntil,
+// which then returns [io.ErrUnexpectedEOF]. O(length): each byte is looked at once, and
+// one string is allocated.
 func (b *BufReader) ReadLine() (string, error) {
 	since := b.sight()
 	n, err := b.line("ReadLine", limitOf(b.MaxLineBytes, DefaultMaxLineBytes))

@@ -8,7 +8,7 @@ import (
 )
 
 // ReadByte consumes one byte. The error is [io.EOF] at the end, or the source's.
-// O(1), never allocates once the reader has a block; inlined within it.
+// O(1), never allocates once the reader has a block; inlined within a block.
 func (b *BufReader) ReadByte() (byte, error) { return b.nextByte((*BufReader).readByteSlow) }
 
 // nextByte is the fast path of ReadByte. Here and in the functions like it the
@@ -37,12 +37,11 @@ func (b *BufReader) readByteSlow() (byte, error) {
 	return c, nil
 }
 
-// UnreadByte makes the last byte read unread again. It works once after any call
-// except WriteTo that consumed bytes and did not fail, unless they went straight to the
-// caller's memory, as they may where that has room for a block or more. It works
-// repeatedly as long as the bytes lie in the same block. With HoldViews it may fail
-// after Release. A byte of a frame that is put back is in the next view, too: do not
-// write to it there.
+// UnreadByte makes the last byte read unread again. It works once after any call, except
+// WriteTo, that consumed bytes and did not fail, unless the bytes went straight to the
+// caller's memory, as they may if that has room for a block or more. It works repeatedly
+// as long as the bytes lie in the same block. With HoldViews it may fail after Release.
+// If the byte belongs to a frame, it is in the next view, too: do not write to it there.
 //
 // The error is [ErrInvalidUnread] when there is no such byte. O(1).
 func (b *BufReader) UnreadByte() error {
@@ -68,9 +67,8 @@ func (b *BufReader) number(n, most int) ([]byte, error) {
 
 // ReadBE32 consumes an unsigned number of n bytes, most significant first.
 //
-// Requires 0 <= n <= 4, else [ErrInvalidSize]; other errors as for Next. On
-// error nothing is consumed. O(n), allocates for an error only once the reader
-// has a block.
+// Requires 0 <= n <= 4, else [ErrInvalidSize]; other errors as for Next. On error nothing
+// is consumed. O(n); once the reader has a block, it allocates only for an error.
 func (b *BufReader) ReadBE32(n int) (uint32, error) { return b.word(n, (*BufReader).readBE32Slow) }
 
 // word is the fast path of ReadBE32.
@@ -158,8 +156,8 @@ func (b *BufReader) littleEndian(n, most int) (uint64, error) {
 // together with its length in bytes.
 //
 // The error is [ErrOverflow] beyond 64 bits; other errors as for Next. On error
-// nothing is consumed. O(length), never waits for more than the number's own
-// bytes; allocates for an error only once the reader has a block.
+// nothing is consumed. O(length), never waits for more than the number's own bytes; once
+// the reader has a block, it allocates only for an error.
 func (b *BufReader) ReadLEB128() (v uint64, n int, err error) {
 	for n = 1; ; n++ {
 		if b.w-b.r < n {

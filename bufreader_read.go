@@ -22,7 +22,7 @@ func unsafeString(p []byte) string {
 
 // Read copies the bytes that have arrived into p, and waits only if there are
 // none. It copies at most one block, or reads straight from the source when p is
-// at least as large as a block. For all of p there is [BufReader.ReadBinary].
+// at least as large as a block. To fill all of p use [BufReader.ReadBinary].
 //
 // It returns 0 < n <= len(p), or 0 and an error: [io.EOF] at the end,
 // [io.ErrNoProgress] if the source keeps returning nothing, or the source's.
@@ -61,8 +61,8 @@ func (b *BufReader) readEmpty(p []byte) (int, error) {
 // ReadNto consumes n bytes and copies them to the beginning of to.
 //
 // Requires 0 <= n <= len(to), else [ErrInvalidSize] or [io.ErrShortBuffer]; other
-// errors as for Next. On error nothing is consumed. O(n); if more than a block is
-// not buffered yet, it is read straight into to.
+// errors as for Next. On error nothing is consumed. O(n); if more than a block is not
+// buffered yet, those bytes are read straight into to.
 func (b *BufReader) ReadNto(n int, to []byte) error {
 	switch {
 	case n < 0:
@@ -227,13 +227,12 @@ func (b *BufReader) WriteTo(w io.Writer) (int64, error) {
 
 // CopyN writes the next n bytes to w, block by block as they arrive, so that a body is
 // passed on without being held. It returns the number of bytes written; bytes that w did
-// not take stay unread, and what lies behind the n bytes, too.
+// not take stay unread, as do those behind the n bytes.
 //
 // Requires n >= 0, else [ErrInvalidSize]. As with [io.CopyN] the error is nil if and only
-// if n bytes were written: else it is what the source or w said, which is [io.EOF] if the
-// stream ended before, [io.ErrShortWrite] if w stopped without an error, or
-// [ErrInvalidWrite] if its count is impossible. O(n), never allocates once the reader has
-// a block.
+// if n bytes were written. Otherwise it is the source's or w's: [io.EOF] if the stream
+// ended before, [io.ErrShortWrite] if w stopped without an error, or [ErrInvalidWrite] if
+// its count is impossible. O(n), never allocates once the reader has a block.
 func (b *BufReader) CopyN(w io.Writer, n int64) (int64, error) {
 	if n < 0 {
 		return 0, fmt.Errorf("CopyN of %d bytes: %w", n, ErrInvalidSize)

@@ -11,10 +11,10 @@ import (
 // Requires 0 <= n <= MaxFrameBytes. Like bufio's Peek it returns the bytes that
 // have arrived together with the error, [io.EOF] included: bytes with io.EOF mean that
 // the input ended within what was asked for. [ErrInvalidSize], [*LimitError] and a lack
-// of memory to join them come without bytes. O(1) when the bytes lie in one block;
+// of memory to join the bytes come without any. O(1) when the bytes lie in one block;
 // otherwise they are copied, each a few times if results overlap in small steps. Beyond
 // seven eighths of BufLen such steps move what is unread, as with bufio. Allocates a
-// block when they fit in no other.
+// block when the bytes fit in no other.
 func (b *BufReader) Peek(n int) ([]byte, error) { return b.ahead(n, (*BufReader).peekSlow) }
 
 // ahead is the fast path of Peek, with the slow path as a parameter, as in nextByte.
@@ -92,11 +92,11 @@ func (b *BufReader) flatView(op string, n int) ([]byte, error) {
 // [io.EOF] if there are not n bytes, [ErrInvalidSize], or the source's. If yield
 // panics, the n bytes count as read and the reader continues after them.
 //
-// More than MaxFrameBytes (without that limit, more than DefaultMaxFrameBytes) are
-// not held together: they stream through one block as they arrive, each view is
-// valid only until yield returns, and after an error, or a panic of yield, what yield
-// was called with is consumed. Up to that limit all n bytes are held before the first
-// call of yield: to pass a body on as it arrives, use [BufReader.CopyN].
+// More than MaxFrameBytes (without that limit, more than DefaultMaxFrameBytes) are not
+// held together: they stream through one block as they arrive, and each view is valid
+// only until yield returns. After an error, or a panic of yield, the bytes that yield was
+// called with are consumed. Up to that limit all n bytes are held before the first call
+// of yield: to pass a body on as it arrives, use [BufReader.CopyN].
 //
 // O(blocks) besides the source; allocates a block only when the bytes span blocks.
 func (b *BufReader) ReadRange(n int, yield func([]byte)) error {
@@ -219,8 +219,8 @@ func (b *BufReader) want(op string, n int) error {
 // A frame pins everything that was read into its blocks, so keeping a few bytes for
 // long may cost up to BufLen: copy those instead. Requires 0 <= n <= MaxFrameBytes;
 // errors as for Next, with nothing consumed. O(blocks) besides the source;
-// allocates nothing once the program has a pool of handles, but for a frame in more
-// than 1,025 blocks, which are 16 MiB of the default size.
+// allocates nothing once the program has a pool of handles, except for a frame in more
+// than 1,025 blocks (16 MiB at the default size).
 func (b *BufReader) ReadShared(n int) (*SharedMemory, error) {
 	b.shares = true
 	if uint(n-1) >= uint(b.w-b.r) || n > b.MaxFrameBytes {

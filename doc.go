@@ -61,11 +61,10 @@
 // Debug mode is set by [WithDebug], or for all allocators by the build tag gomem_debug.
 // It finds
 //
-//   - a second free of memory, as long as that is in quarantine
-//   - writes to memory that is free, and just outside a block; with guard pages reads
-//     as well
+//   - a second free of memory that is still in quarantine
+//   - writes to free memory and just outside a block; with guard pages, reads as well
 //   - a free that extends into live neighbours
-//   - blocks that are live at Close, if it was set by WithDebug
+//   - blocks that are live at Close, if the mode was set by WithDebug
 //
 // [WithSampledGuard] finds the same, except for leaks, on a few blocks of a running
 // program. Package gomemtest fails the test in which debug mode finds something.
@@ -76,10 +75,10 @@
 //
 // # Build tags
 //
-// A build tag only changes a default. Every build has the same names with the
-// same behaviour, except with disable_rm (see [RecyclableMemory]), and what a tag selects
-// can also be chosen at run time, except for the tree of a [MemoryAllocator] and the
-// self-checks of gomem_debug.
+// A build tag only changes a default. Every build has the same names with the same
+// behaviour, except with disable_rm (see [RecyclableMemory]). What a tag selects can also
+// be chosen at run time, except for the tree of a [MemoryAllocator] and the self-checks
+// of gomem_debug.
 //
 //   - twotree: placement by two trees, [WithPlacement]; for an [Allocator],
 //     offset.NewTwoTree
@@ -94,5 +93,5 @@
 // The tag gomem_portable compiles the form that other platforms and the race
 // detector use, which does not call into the runtime's internals. The tag purego
 // leaves out the assembly, with which Malloc and Free begin on amd64. To build without
-// optimization use -gcflags='all=-N -l': with all=-N alone it does not link.
+// optimization use -gcflags='all=-N -l'; all=-N alone does not link.
 package gomem

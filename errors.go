@@ -13,11 +13,11 @@ var (
 	ErrDoubleFree = offset.ErrDoubleFree
 	// ErrNotOwned: the range is not (part of) live memory of this allocator.
 	ErrNotOwned = offset.ErrNotOwned
-	// ErrInvalidSize: a negative size, or an alignment that there is not.
+	// ErrInvalidSize: a negative size, or an alignment that is not supported.
 	ErrInvalidSize = offset.ErrInvalidSize
-	// ErrOutOfMemory: the backing has no more memory, in which case it wraps the
-	// system's errno, or no address space has that much. When the Go heap is the
-	// backing and runs out of memory the program ends.
+	// ErrOutOfMemory: the backing has no more memory, in which case the error wraps the
+	// system's errno, or no address space has that much. If the Go heap is the backing
+	// and runs out of memory, the program ends.
 	ErrOutOfMemory = backing.ErrOutOfMemory
 	// ErrLimit: the request would take the allocator past WithMaxBytes.
 	ErrLimit = heap.ErrLimit

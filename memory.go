@@ -143,9 +143,9 @@ func (m *Memory) TryUpdateBuffer(index int, buf []byte) bool {
 }
 
 // Reset empties the chain. It drops the array of buffers, so a copy of the
-// chain made earlier stays as it is; a chain of up to 255 buffers that is filled as far
-// again makes its array in one allocation. A program that has no such copies may keep the array, and
-// allocate nothing:
+// chain made earlier stays as it is; refilling a chain of up to 255 buffers to the same
+// length allocates its array once. A program that has no such copies may keep the array,
+// and allocate nothing:
 //
 //	m.Size, m.Buffers = 0, m.Buffers[:0]
 //
@@ -219,14 +219,14 @@ func (m *Memory) Equal(other *Memory) bool {
 }
 
 // WriteTo writes all bytes to w and returns how many it wrote; the chain does
-// not change. On a TCP or Unix connection the buffers are sent with writev where there is
-// that, up to 1,024 with each. On a connection of packets they are one packet, for which
-// they are copied together unless it is one of package net.
+// not change. On a TCP or Unix connection the buffers are sent with writev if the system
+// has it, up to 1,024 in each call. On a packet connection they are sent as one packet,
+// for which they are copied together unless the connection is one of package net.
 //
 // The error is w's, io.ErrShortWrite if w stopped early without one, or
-// [ErrInvalidWrite] if its count is impossible. [io.ErrUnexpectedEOF] says that Size is
-// more than there is, as after net.Buffers(m.Buffers).WriteTo, which clears the elements.
-// O(Size); allocates only for writev and for a packet.
+// [ErrInvalidWrite] if its count is impossible. [io.ErrUnexpectedEOF] says that Size
+// exceeds the bytes there are, as after net.Buffers(m.Buffers).WriteTo, which clears the
+// elements. O(Size); allocates only for writev and for a packet.
 func (m *Memory) WriteTo(w io.Writer) (int64, error) { return writeViews(w, m.Buffers, m.Size) }
 
 // writeViews writes views of size bytes to w, in order, as [Memory.WriteTo] does.

@@ -65,8 +65,8 @@ func (c *fixedChunk) idle() {
 
 // GetMemoryAllocator returns an allocator with a chunk of its own: size bytes
 // on the Go heap, zeroed. If size is not positive, or beyond any address space, it has
-// no room; otherwise, like make, it ends the program when memory runs out. O(size), O(1)
-// if the pool, where Recycle leaves chunks, gives one of that size.
+// no room; otherwise, like make, it ends the program when memory runs out. O(size), or
+// O(1) if a chunk of that size is in the pool where Recycle leaves chunks.
 func GetMemoryAllocator(size int) *MemoryAllocator {
 	m := new(MemoryAllocator)
 	if size <= 0 {
@@ -167,10 +167,10 @@ func (m *MemoryAllocator) GetBlocks() []*Block {
 }
 
 // Recycle gives up the chunk. From then on the allocator has no room, Free
-// returns false, and another Recycle changes nothing. If all that was allocated is
-// freed, a later allocator may have a chunk of up to MaxBlockSize; else it is left to
-// the garbage collector, so it is never used again while a slice of it that is not
-// freed is in use. O(bytes handed out), which are cleared for the next.
+// returns false, and another Recycle changes nothing. If all that was allocated is freed,
+// a chunk of up to MaxBlockSize may serve a later allocator. Otherwise the garbage
+// collector gets it, so a chunk is never used again while a slice of it that is not freed
+// is in use. O(bytes handed out), which are cleared for the next allocator.
 func (m *MemoryAllocator) Recycle() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

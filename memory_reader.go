@@ -19,7 +19,7 @@ import (
 // io.EOF if none are left, else io.ErrUnexpectedEOF; a negative count is
 // refused with [ErrInvalidSize]. Empty buffers are skipped. If Length says more than
 // there is, the first call that misses a byte returns io.ErrUnexpectedEOF, or nothing,
-// and sets Length to what there is: a loop until it is 0 ends.
+// and sets Length to what there is: a loop until Length is 0 ends.
 //
 // Methods that return bytes of the Memory itself say so: those are views,
 // valid as long as the buffers. ToBytes, CopyTo, Equal and WriteTo of a reader
@@ -28,8 +28,8 @@ import (
 //
 // A MemoryReader is for one goroutine; several may read one Memory, each with a
 // reader of its own. A copy of a reader reads on independently. The zero value has
-// nothing to read, and no Memory: set that field before calling what belongs to a
-// Memory alone, such as Push and Count.
+// nothing to read, and no Memory: set that field before calling a method of Memory
+// itself, such as Push and Count.
 type MemoryReader struct {
 	*Memory
 	Length int

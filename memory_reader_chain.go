@@ -14,8 +14,8 @@ func (r *MemoryReader) Range(yield func([]byte)) {
 }
 
 // RangeN is Range for the next n bytes, or for all that are left if there are
-// fewer; the last view is cut to fit. A negative n counts as zero. If the Memory was
-// taken out of the reader, or what is being read out of the Memory, it calls nothing.
+// fewer; the last view is cut to fit. A negative n counts as zero. If the reader no
+// longer has its Memory, or the Memory the buffer being read, yield is not called.
 func (r *MemoryReader) RangeN(n int, yield func([]byte)) {
 	for n > 0 && r.Length > 0 {
 		i, start := r.next-1, r.off
@@ -54,17 +54,17 @@ func (r *MemoryReader) RangeN(n int, yield func([]byte)) {
 //
 // For a reader from [RecyclableMemory.NewReader], what yield gets is the caller's
 // to free, and what is removed without a yield is freed by Recycle. What CopyFrom of a
-// RecyclableMemory took from the Go heap yield does not get. If yield panics, what it was
-// not called with yet is freed by Recycle.
+// RecyclableMemory took from the Go heap is not passed to yield. If yield panics, Recycle
+// frees what yield was not called with.
 //
 // Copies of the Memory, and the slice of buffers the reader was made from, stay
 // as they are; so what is removed stays reachable through the array of that slice as
 // long as the Memory uses it.
 //
-// O(buffers removed) where it ends between two buffers. Inside a buffer it copies the list
-// of those that are left: O(Count()), one allocation; so clip a long chain now and then
-// only. If a RecyclableMemory that frees by list holds buffers of someone else, O(Count())
-// and an allocation for more than a few of them.
+// O(buffers removed) if reading has stopped between two buffers. Inside a buffer
+// ClipFront copies the list of those that are left: O(Count()), one allocation; so clip a
+// long chain only now and then. If a RecyclableMemory that frees by list holds buffers of
+// someone else, O(Count()) and an allocation for more than a few of them.
 func (r *MemoryReader) ClipFront(yield func([]byte) bool) {
 	if r.Memory == nil || r.next > len(r.Buffers) {
 		return
@@ -139,8 +139,8 @@ func (r *MemoryReader) Equal(other *Memory) bool {
 	return true
 }
 
-// Reset empties the Memory and the reader. O(1), or that of
-// [RecyclableMemory.Reset], which it is for a reader from [RecyclableMemory.NewReader].
+// Reset empties the Memory and the reader. O(1); for a reader from
+// [RecyclableMemory.NewReader] it is [RecyclableMemory.Reset].
 func (r *MemoryReader) Reset() {
 	if owner := r.recyclable(); owner != nil {
 		owner.Reset()
@@ -159,13 +159,13 @@ func (r *MemoryReader) recyclable() *RecyclableMemory {
 }
 
 // WriteTo writes the bytes not yet read to w and consumes those that w took,
-// so that io.Copy continues where reading stopped. On a TCP or Unix connection
-// the buffers are sent with writev where there is that, up to 1,024 with each; on a
-// connection of packets they are one packet, see [Memory.WriteTo].
+// so that io.Copy continues where reading stopped. On a TCP or Unix connection the
+// buffers are sent with writev if the system has it, up to 1,024 in each call; on a
+// packet connection they are sent as one packet, see [Memory.WriteTo].
 //
 // The error is w's, io.ErrShortWrite if w stopped early without one, or
 // [ErrInvalidWrite] if its count is impossible; bytes that were not written remain
-// unread. [io.ErrUnexpectedEOF] says that Length is more than there is. O(Length);
+// unread. [io.ErrUnexpectedEOF] says that Length exceeds the bytes there are. O(Length);
 // allocates only for writev and for a packet.
 func (r *MemoryReader) WriteTo(w io.Writer) (int64, error) {
 	var total int64

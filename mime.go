@@ -21,10 +21,10 @@ const headerLines = "header lines"
 //
 // A key that is not a token, blanks before the colon, a line without a colon and
 // control characters are refused with a [textproto.ProtocolError]. A [*LimitError]
-// refuses a header beyond MaxHeaderBytes, or beyond 8,192 lines, the empty one
-// included, unless MaxHeaderBytes is negative, and a line beyond MaxLineBytes. With
-// these errors the lines before are returned and consumed, and a malformed line is
-// consumed with them.
+// refuses a line beyond MaxLineBytes, a header beyond MaxHeaderBytes and, unless
+// MaxHeaderBytes is negative, one beyond 8,192 lines, the empty one included. With these
+// errors the lines before are returned and consumed, and a malformed line is consumed
+// with them.
 //
 // If the stream ends within the header the error is [io.ErrUnexpectedEOF]; before the
 // first byte, [io.EOF]. The lines before the end are returned and consumed. The last
@@ -32,8 +32,8 @@ const headerLines = "header lines"
 //
 // Any other error of the source, such as a timeout, and a lack of memory come with the
 // fields that are known to have ended, which are consumed. The next call reads on behind
-// them, with the limits for itself: it returns the other fields, and if the stream has
-// ended meanwhile, io.ErrUnexpectedEOF if anything of the header had arrived. O(bytes).
+// them, with the limits anew: it returns the other fields, and io.ErrUnexpectedEOF if the
+// stream has ended meanwhile and anything of the header had arrived. O(bytes).
 func (b *BufReader) ReadMIMEHeader() (textproto.MIMEHeader, error) {
 	p := headerParser{b: b, left: limitOf(b.MaxHeaderBytes, DefaultMaxHeaderBytes)}
 	p.header = make(textproto.MIMEHeader)

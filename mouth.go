@@ -55,7 +55,7 @@ func (p *packets) close() {
 // given away; false that Mouth is full or closed, or that there is none. Another
 // goroutine may read meanwhile. O(1), never allocates.
 //
-// It must not run at the same time as Recycle or Reset, which is a data race; a Feed
+// Feed must not run at the same time as Recycle or Reset: that is a data race. A Feed
 // after them returns false. Stop the producer before, or let it close Mouth when it has
 // sent all, and read up to [io.EOF].
 func (b *BufReader) Feed(packet []byte) (sent bool) {

@@ -96,14 +96,14 @@ func WithPlacement(p Placement) Option { return p.config }
 // WithBacking chooses where chunks come from: backing.Heap(), backing.Mmap()
 // or a source of your own. It also maps each chunk from there individually,
 // unless a later WithPooledChunks says otherwise. A nil src changes nothing. What
-// src returns is checked as backing.Map does. A source of your own may free blocks of
-// the allocator, unless that writes a trace, and must not allocate from it.
+// src returns is checked as backing.Map does. A source of your own must not allocate from
+// the allocator, and may free its blocks only if the allocator writes no trace.
 //
 // What an allocator gives back to backing.Heap(), the default, is garbage: the system
 // gets it only after the next collections, which a program that has become quiet may not
 // run for seconds or minutes; a chunk with a single live block keeps all its memory.
-// backing.Mmap() gives chunks to the system at once, and of the others, with Trim or after
-// a while, the free pages.
+// backing.Mmap() gives empty chunks to the system at once and, with Trim or after a
+// while, the free pages of others.
 func WithBacking(src backing.Source) Option {
 	return func(c *settings) {
 		if src != nil {
@@ -125,15 +125,16 @@ func WithBacking(src backing.Source) Option {
 func WithPooledChunks(on bool) Option { return func(c *settings) { c.pooled = on } }
 
 // WithMaxBytes bounds the bytes that the allocator asks its source for, in multiples of
-// 64. What the source adds is not counted, here or in Stats: it rounds each chunk up to
-// whole pages, and backing.GuardPages adds those. The bound is never exceeded, not even
-// by a byte: a Malloc that would need more fails with ErrLimit.
+// 64. What the source adds is not counted, here or in Stats: the rounding of each chunk
+// to whole pages, and guard pages. The bound is never exceeded: a Malloc that would need
+// more fails with ErrLimit.
 //
 // Before it fails, Malloc looks for memory in the caches of all processors, which stops
 // all goroutines for 20 to 50 µs. After a search in vain it searches again only once the
 // live bytes have fallen by what it needs (after more searches in vain by twice that, and
-// so on), or a 64th of the mapped bytes was freed, in a small heap a quarter up to 1 MiB.
-// So a cache may run at its limit and free its oldest block each time it is refused one.
+// so on), or once a 64th of the mapped bytes was freed; in a small heap, 1 MiB or a
+// quarter of them if that is less. So a cache may run at its limit and free its oldest
+// block each time it is refused one.
 //
 // n <= 0 means no bound but [math.MaxInt], past which a Malloc fails with
 // ErrOutOfMemory: a 32-bit system may have more than those 2 GiB.

@@ -54,7 +54,7 @@ type LeakError = guard.LeakError
 
 // WithDebug watches every block of the allocator:
 //
-//   - The report of a refused free says where that is, and where the block was
+//   - The report of a refused free says where it happened, and where the block was
 //     allocated and first freed, as long as it is live or in quarantine.
 //   - Red zones on both sides of a block are checked whenever a part of it is
 //     freed, exactly to the byte, and by Verify.
@@ -64,11 +64,11 @@ type LeakError = guard.LeakError
 //     that nobody wrote to it. A
 //     second free of memory in quarantine is always refused: it cannot have been
 //     handed out again.
-//   - GuardPages puts each block at the end of a mapping of its own, so that
-//     running off its end faults, save for the up to 15 bytes behind it that its
-//     alignment leaves, or more if it was asked to be aligned to more, and so does any use after its last byte was freed. If
-//     the system refuses the mapping, or 16,384 blocks of the process have one, the
-//     block is placed among the others, and Stats counts it.
+//   - GuardPages puts each block at the end of a mapping of its own. Running off its end
+//     then faults, and so does any use after its last byte was freed. The up to 15 bytes
+//     behind a block that its alignment leaves, or more for a larger alignment, are not
+//     guarded. If the system refuses the mapping, or 16,384 blocks of the process have
+//     one, the block is placed among the others, and Stats counts it.
 //   - Close returns a [*LeakError] if anything is live, unless Quiet is set.
 //   - A borrow visibly ends with the next allocation.
 //   - A [SharedMemory] of its memory that is released too often is reported.
@@ -76,10 +76,10 @@ type LeakError = guard.LeakError
 // Reports go to the function given to WithMisuse; without one, the first 20 of a
 // process go to standard error. Blocks are aligned to 16 bytes on every placement.
 // Red zones and quarantine take memory; the quarantine, what is kept of freed parts and
-// the red zones of the new block are given up before a request fails for lack of it. An
-// operation takes about a microsecond, most of it to record the stack, and a free of a
-// part as long as it takes to look at all parts of the block that were freed before. All
-// operations share a lock.
+// the red zones of the new block are given up before a request fails for lack of memory.
+// An operation takes about a microsecond, most of it to record the stack; a free of a
+// part also looks at all parts of the block that were freed before. All operations share
+// a lock.
 //
 // The build tag gomem_debug turns this on for every allocator, except for
 // guard pages and the error of Close.
@@ -106,12 +106,12 @@ var builtDebug = DebugOptions{Quarantine: 64 << 10, StackDepth: 8, Quiet: true}
 type SampleOptions = heap.Sample
 
 // WithSampledGuard puts one in 5,000 blocks of up to 64 KiB into one of 16
-// slots between inaccessible pages. Running off the end of such a block (for
-// one in four, off its front) and any use after its free fault at the
-// instruction that does it, save in the up to 15 bytes behind it that its
-// alignment leaves, and a refused free reports the stacks of its allocation and
-// its frees. Over many hours on many machines this finds what tests did not.
-// After a fault, [ScalableMemoryAllocator.Explain] names the block.
+// slots between inaccessible pages. Running off the end of such a block (for one in four,
+// off its front) and any use after its free fault at the instruction that does it, except
+// in the up to 15 bytes behind the block that its alignment leaves. A refused free
+// reports the stacks of the block's allocation and frees. Over many hours on many
+// machines this finds what tests did not. After a fault,
+// [ScalableMemoryAllocator.Explain] names the block.
 //
 // The fast paths pay nothing for it, because the choice is made when a processor
 // has used up its free slots of a size. The slots it used up are then counted, so a
@@ -121,8 +121,8 @@ type SampleOptions = heap.Sample
 // quarter of a second that the allocator is in use and after each rest: one in
 // 5,000 of those is taken, too. So no size is left out, and none is sampled more
 // often than requested. There is at most one sample in 20 ms; a sample and its free
-// take about 0.1 ms. On six recorded programs that do nothing but allocate and free, four
-// took up to 1 % longer with the guard and two 2 and 3 %, where two runs without it
+// take about 0.1 ms. Of six recorded programs that do nothing but allocate and free, four
+// took up to 1 % longer with the guard and two took 2 and 3 %; two runs without it
 // differed by up to 2 %. The slots take 2 MiB of address space, which counts as mapped,
 // and the memory of the blocks in them, or two pages each when they are empty. If the
 // system or WithMaxBytes refuses the mapping, the guard is off from then on and Stats

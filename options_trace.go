@@ -25,10 +25,10 @@ import (
 //
 // A recorded allocator places every block directly in its chunks, not in
 // slots, and all operations share a lock, which is held while w is written to.
-// So w must not use the allocator, and neither may a source of chunks of your own, nor
-// the function given to WithMisuse when it is told of damage that WithDebug or
-// WithSampledGuard found. Each live block takes up to 100 bytes more, and one that is
-// freed in parts about 80 for each part that is left. A nil w changes nothing.
+// So w must not use the allocator. Neither may a source of your own, nor the function
+// given to WithMisuse when it is told of damage that WithDebug or WithSampledGuard found.
+// Each live block takes up to 100 bytes more, and one that is freed in parts about 80 for
+// each part that is left. A nil w changes nothing.
 func WithTrace(w io.Writer) Option {
 	return func(s *settings) {
 		if w != nil {

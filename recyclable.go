@@ -15,10 +15,9 @@ import "slices"
 // Use the list when the chain also holds buffers that someone else owns. What
 // Reset takes out of the chain is still freed by the next Recycle, and so is what
 // ClipFront of a reader from NewReader takes out without a yield; what UpdateBuffer
-// takes out, and what ClipFront passes to yield, is the caller's to free. (What is
-// called on the embedded Memory itself, or on a reader of that, changes the chain
-// and not the list; so does an assignment to Buffers, or a FreeRest of what is in it,
-// for which there is UpdateBuffer.)
+// takes out, and what ClipFront passes to yield, is the caller's to free. (Methods of the
+// embedded Memory, or of a reader of that, change the chain and not the list. So does an
+// assignment to Buffers, or a FreeRest of an element: use UpdateBuffer.)
 //
 // With the build tag disable_rm, or after SetRecycling(false), NextN, CopyFrom and
 // ReadFrom take memory from the Go heap, which Recycle leaves to the garbage collector;
@@ -74,13 +73,13 @@ func (r *RecyclableMemory) recycles() bool {
 // GetAllocator returns the allocator, nil for the Go heap.
 func (r *RecyclableMemory) GetAllocator() *ScalableMemoryAllocator { return r.allocator }
 
-// SetAllocator makes a the allocator, to which Recycle then frees as well:
-// change it only while the memory is empty.
+// SetAllocator sets the allocator to a. Recycle then gives every buffer back to a: call
+// SetAllocator only while the memory is empty.
 func (r *RecyclableMemory) SetAllocator(a *ScalableMemoryAllocator) { r.allocator = a }
 
 // InitRecycleIndexes makes Recycle free only what NextN and AddRecycleBytes add
-// from now on, and what the chain holds already, with room for n of them.
-// Calling it again changes nothing.
+// from now on, and what the chain holds already. It makes room for n buffers. Calling it
+// again changes nothing.
 func (r *RecyclableMemory) InitRecycleIndexes(n int) {
 	if r.byList {
 		return
@@ -139,8 +138,8 @@ func (r *RecyclableMemory) AddRecycleBytes(b []byte) {
 }
 
 // CopyFrom is [Memory.CopyFrom] with the copy in a buffer from NextN, which
-// Recycle frees, or on the Go heap if the allocator has no room; that Recycle
-// leaves alone, and ClipFront does not pass it to yield.
+// Recycle frees, or on the Go heap if the allocator has no room. Recycle leaves such a
+// copy alone, and ClipFront does not pass it to yield.
 func (r *RecyclableMemory) CopyFrom(other *Memory) {
 	if other == nil || other.Size == 0 {
 		return
@@ -175,11 +174,12 @@ func (r *RecyclableMemory) Reset() {
 //	a.Free(b[n:])
 //	r.UpdateBuffer(-1, b[:n])
 //
-// (Without recycling the Go heap has what NextN returned, and Free refuses it.)
+// (Without recycling, what NextN returned is on the Go heap, and Free refuses it.)
 //
 // Each call copies the slice headers of the chain, so a loop that does this for each
-// buffer takes O(Count()) for each. A loop of short reads adds what they filled, with
-// [ScalableMemoryAllocator.FreeRest] in place of Free, amortized O(1) for each:
+// buffer takes O(Count()) for each. A loop of short reads should instead cut each buffer
+// with [ScalableMemoryAllocator.FreeRest], as Read does, and then add it, amortized O(1)
+// for each:
 //
 //	b, err := a.Read(src, n)
 //	r.AddRecycleBytes(b)
@@ -238,18 +238,18 @@ func (r *RecyclableMemory) listed(list [][]byte, index int) int {
 // free. What CopyFrom or, without recycling, NextN took from the Go heap is not passed
 // to yield: the garbage collector frees it.
 //
-// The reader is of this variable and not of its copies: while it is in use do not
-// return or store the RecyclableMemory by value, or make the reader anew of the copy.
+// The reader belongs to this variable and not to its copies: while it is in use, do not
+// return or store the RecyclableMemory by value, or else make a new reader of the copy.
 func (r *RecyclableMemory) NewReader() MemoryReader {
 	return MemoryReader{Memory: &r.Memory, Length: r.Size, owner: r}
 }
 
-// Recycle frees the buffers and empties the chain, which can be used again. The
-// bytes are no longer valid in any slice, copy or clone, nor is a copy of the chain
-// or a reader: its Size or Length may say more than it has, and a read may return
-// io.ErrUnexpectedEOF. Without an allocator nothing is freed and copies stay
-// intact. A second Recycle frees nothing. The cost is that of a Free for each
-// buffer; allocates only after a CopyFrom without room.
+// Recycle frees the buffers and empties the chain, which can be used again. The bytes are
+// no longer valid in any slice, copy or clone. Neither is a copy of the chain or a
+// reader: its Size or Length may say more than it has, and a read may return
+// io.ErrUnexpectedEOF. Without an allocator nothing is freed and copies stay intact. A
+// second Recycle frees nothing. The cost is that of a Free for each buffer; allocates
+// only after a CopyFrom without room.
 func (r *RecyclableMemory) Recycle() {
 	if r.allocator == nil {
 		r.owned, r.heap = nil, nil

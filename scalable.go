@@ -27,19 +27,20 @@ import (
 // returns false, nothing changes, and the event is counted and reported to
 // [WithMisuse]. Any part of a block above 32 KiB is reusable at once, and so is the
 // end of a block of 4 to 32 KiB if it is cut off before the next one is allocated,
-// except for less than 64 bytes at each end of the range. Other parts of such a
-// block, and any part of one up to 4 KiB, are reusable once its last byte is freed;
-// those of one above 4 KiB also before the allocator grows, if little is left of it
-// and of the blocks beside it. With the other placements every part is reusable at
-// once, with TLSF in granules of 16 bytes.
+// except for less than 64 bytes at each end of the range. Other parts of such a block,
+// and any part of one up to 4 KiB, are reusable once the last byte of the block is freed;
+// parts of a block above 4 KiB also before the allocator grows, if little is left of it
+// and of the blocks beside it. With the other placements every part is reusable at once,
+// with TLSF in granules of 16 bytes.
 //
-// A block above 256 KiB for which there is no room gets a chunk of its own. If its end
-// is cut off, that serves smaller blocks, but not a second one of that size. So when
-// more than twice the live bytes are mapped, such a chunk has room for two: a program
-// that reads into large blocks and keeps a part of each maps about twice what it keeps,
-// plus a few of those blocks, if the parts are freed in about that order. If they are
-// freed at random the gaps between them seldom have room for the next block: of blocks
-// of 1 MiB, 35 KiB kept of each, it maps nine times what it keeps, with every placement.
+// A block above 256 KiB for which there is no room gets a chunk of its own. If the
+// block's end is cut off, the room serves smaller blocks, but not a second one of that
+// size. So when more than twice the live bytes are mapped, such a chunk has room for two:
+// a program that reads into large blocks and keeps a part of each maps about twice what
+// it keeps, plus a few of those blocks, if the parts are freed in about that order. If
+// they are freed at random, the gaps between them seldom have room for the next block:
+// with blocks of 1 MiB, 35 KiB kept of each, the program maps nine times what it keeps,
+// with every placement.
 //
 // A nil *ScalableMemoryAllocator is valid: it allocates from the Go heap and frees
 // nothing. The zero value is invalid: Malloc, Borrow and Free of it panic. Do not recover
@@ -49,9 +50,9 @@ type ScalableMemoryAllocator heap.Heap
 // engine is a as the heap that it is; nil stays nil.
 func (a *ScalableMemoryAllocator) engine() *heap.Heap { return (*heap.Heap)(a) }
 
-// MisuseError is a refused Free: Addr and Size name the range, and errors.Is
-// tells which of ErrDoubleFree, ErrNotOwned and ErrInvalidSize it was; or, in debug
-// mode, a frame that was released too often: ErrReleased.
+// MisuseError is a refused Free or, in debug mode, a frame that was released too often.
+// Addr and Size name the range. errors.Is tells which it was: ErrDoubleFree, ErrNotOwned
+// or ErrInvalidSize, or for a frame ErrReleased.
 //
 //	Addr uintptr // of the first byte; 0 for a frame that was released too often
 //	Size int     // bytes
@@ -59,9 +60,9 @@ func (a *ScalableMemoryAllocator) engine() *heap.Heap { return (*heap.Heap)(a) }
 type MisuseError = heap.MisuseError
 
 // NewScalableMemoryAllocator returns an allocator whose first chunk will have
-// size bytes, rounded up, or a default size if size is not positive; a first block above
-// 256 KiB that is larger gets a chunk of its own size. It maps nothing before the first
-// Malloc; an allocator that is never used costs 1 KB.
+// size bytes, rounded up, or a default size if size is not positive. A first block above
+// 256 KiB that is larger than this chunk gets a chunk of its own size. The allocator maps
+// nothing before the first Malloc; if it is never used it costs 1 KB.
 func NewScalableMemoryAllocator(size int, opts ...Option) *ScalableMemoryAllocator {
 	s := asBuilt()
 	if s.Size = size; size <= 0 {
@@ -94,7 +95,7 @@ func (a *ScalableMemoryAllocator) Malloc(n int) []byte { return a.engine().Mallo
 
 // TryMalloc is Malloc with the reason when there is nothing to return:
 // ErrInvalidSize for a negative n, ErrLimit, ErrClosed, or an error that wraps
-// ErrOutOfMemory and the system's errno. Then nothing has changed.
+// ErrOutOfMemory and the system's errno. On error nothing has changed.
 func (a *ScalableMemoryAllocator) TryMalloc(n int) ([]byte, error) { return a.engine().TryMalloc(n) }
 
 // MallocAligned is TryMalloc with the address a multiple of align, a power of
@@ -121,23 +122,23 @@ func (a *ScalableMemoryAllocator) MallocAligned(n, align int) ([]byte, error) {
 const maxAlign = 4096
 
 // Free gives back b, a block or any part of one that is still live, and returns
-// true. It returns true and does nothing for an empty b, which needs no Free. It
-// returns false and changes nothing if any byte of b is not live memory of this
-// allocator, and for any b if a is nil. O(1) with the default placement, but O(blocks of the
-// chunk) where parts of a large block need a larger table; never allocates for
-// a whole block. The first partial free after a run of whole frees may pause all
-// goroutines for about 10 µs, if the block has 4 to 64 KiB and was allocated on another
-// processor. Partial frees of older blocks of its size may do so again, once for each
-// 256 KiB of them or less; blocks allocated from then on are placed otherwise.
+// true. It returns true and does nothing for an empty b, which needs no Free. It returns
+// false and changes nothing if any byte of b is not live memory of this allocator. If a
+// is nil it returns false for every b. O(1) with the default placement, but O(blocks of
+// the chunk) where parts of a large block need a larger table; never allocates for a
+// whole block. The first partial free after a run of whole frees may pause all goroutines
+// for about 10 µs, if the block has 4 to 64 KiB and was allocated on another processor.
+// Partial frees of older blocks of its size may do so again, once for each 256 KiB of
+// them or less; blocks allocated from then on are placed otherwise.
 //
-// Free(b[:n]) frees n bytes, and Free(b[:0]) none: a block that was resliced is
+// Free(b[:n]) frees n bytes, and Free(b[:0]) none: to free a resliced block, call
 // Free(b[:cap(b)]).
 func (a *ScalableMemoryAllocator) Free(b []byte) bool { return a.engine().Free(b) }
 
 // FreeRest frees all of *b after its first keep bytes and shortens *b, and its capacity,
-// to those. If the free is refused, as of a slice that is not of this allocator, *b is
-// shortened all the same, and no memory changes. If keep is not within *b, nothing does.
-// Either is counted and reported as for Free.
+// to those. If the free is refused, for example because *b is not this allocator's, *b is
+// shortened all the same, and nothing is freed. If keep is not within *b, nothing
+// changes. Either is counted and reported as for Free.
 func (a *ScalableMemoryAllocator) FreeRest(b *[]byte, keep int) {
 	if b == nil || keep < 0 || keep > len(*b) {
 		if a != nil && b != nil {
@@ -153,9 +154,9 @@ func (a *ScalableMemoryAllocator) FreeRest(b *[]byte, keep int) {
 
 // Borrow returns n bytes that nobody owns: a borrow. It is valid until the next
 // Malloc (even a failed one) or Borrow by any goroutine, and only while the allocator is
-// reachable: when that is garbage, its chunks of mmap are unmapped. Do not free it. It
-// is not among the bytes that were allocated, freed or are live. Borrow returns nil in
-// the same cases as Malloc.
+// reachable: once it is garbage, its mmap chunks are unmapped. Do not free a borrow. It
+// does not count as allocated, freed or live. Borrow returns nil in the same cases as
+// Malloc.
 func (a *ScalableMemoryAllocator) Borrow(n int) []byte { return a.engine().Borrow(n) }
 
 // Read reads once from r into n bytes of new memory and returns what arrived,
@@ -211,14 +212,15 @@ func (a *ScalableMemoryAllocator) Close() error {
 }
 
 // Trim gives back every chunk that holds no block, and of the others the pages in free
-// ranges of 16 KiB or more, which stay mapped and count in Stats. What an outstanding
-// Borrow may point into stays: the last one on each processor, until the next Malloc
-// there, or one above 64 KiB, until the next Malloc anywhere. Without Trim, all but one of
-// the empty chunks are given back within a second after a peak, and after ten the pages
-// of chunks in which nothing is placed any more. Chunks of the default backing become
-// garbage: the system gets them after the next collections, or at once with
-// [runtime/debug.FreeOSMemory]; their free pages stay. O(bytes) at most, most of it
-// without a lock; what others wait for ends it early.
+// ranges of 16 KiB or more, the largest 512 of each chunk; those stay mapped and count in
+// Stats. Memory that an outstanding borrow may point into stays: that of the last borrow on
+// each processor until the next Malloc there, that of one above 64 KiB until the next
+// Malloc anywhere. Without Trim, all but one of the empty chunks are given back within a
+// second after a peak, and after some ten seconds the free pages of chunks in which nothing
+// is placed any more. Chunks of the default backing become garbage: the system gets them
+// after the next collections, or at once with [runtime/debug.FreeOSMemory]; their free
+// pages stay. O(bytes) at most, most of it without a lock; it ends early when somebody
+// waits for memory that is being given back.
 func (a *ScalableMemoryAllocator) Trim() {
 	if a != nil {
 		_ = a.engine().Trim()

@@ -32,11 +32,11 @@ var errReferences = fmt.Errorf("too many references: %w", ErrOverflow)
 // them. Pass pointers: a copy counts no reference.
 //
 // Retain, Release, Memory and WriteTo may be called from any goroutine. The
-// handle is reused some time after the last Release. Until it is, it returns [ErrReleased]:
-// for at least the next 1,024 recycled frames, of which some may have been released before
-// it, and forever if its allocator is in debug mode or the program is built with the tag
-// gomem_debug. A frame is recycled when the block it begins in has gone back. Drop the
-// pointer when you release the reference.
+// handle is reused some time after the last Release. Until then the handle returns
+// [ErrReleased]: for at least the next 1,024 recycled frames, some of which may have been
+// released before it, and forever if its allocator is in debug mode or the program is
+// built with the tag gomem_debug. A frame is recycled when the block it begins in has
+// gone back. Drop the pointer when you release the reference.
 type SharedMemory struct {
 	_ [0]sync.Mutex // so that go vet reports copies
 
@@ -199,15 +199,15 @@ func (s *SharedMemory) Memory() Memory {
 	return Memory{Size: s.size, Buffers: s.list()}
 }
 
-// WriteTo writes the bytes to w, as [Memory.WriteTo] does: several blocks with writev
-// where there is that, and as one packet on a connection of packets. It consumes nothing:
-// all holders may write the same frame at the same time.
+// WriteTo writes the bytes to w, as [Memory.WriteTo] does: several blocks with writev if
+// the system has it, and as one packet on a packet connection. It consumes nothing: all
+// holders may write the same frame at the same time.
 //
 // It returns the number of bytes written. The error is that of w,
 // [io.ErrShortWrite] if w stopped early without one, [ErrInvalidWrite] if its count is
 // impossible, [ErrReleased], or [io.ErrUnexpectedEOF] if elements of the list of Memory
-// were cleared, as net.Buffers does; what is left of it is written. Never allocates
-// itself, but for a packet that has to be copied together.
+// were cleared, as net.Buffers does; what is left of the list is written. Allocates
+// nothing itself, except for a packet that has to be copied together.
 //
 // To be able to go on after an error, such as a write deadline, write with a reader,
 // which consumes what w took, until its Length is 0:

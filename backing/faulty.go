@@ -29,10 +29,9 @@ func (o Op) String() string {
 // Faulty is a [Source] for tests: it passes every call on to another source,
 // makes chosen calls fail, counts them, and knows what is mapped, so that a
 // test can put a fault at each call in turn and prove that nothing leaks.
-// Whatever the source, it also refuses to unmap anything but a live mapping, and
-// takes an empty one for none.
-// Safe for use by several goroutines. The zero value passes calls on to
-// [Heap].
+// Whatever the source, it also refuses to unmap anything but a live mapping, and an empty
+// mapping does not count as one. Safe for use by several goroutines. The zero value
+// passes calls on to [Heap].
 type Faulty struct {
 	inner Source // nil: Heap
 

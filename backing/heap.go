@@ -26,9 +26,8 @@ type heapSource struct{}
 // Map asks the runtime for whole pages, which the runtime zeroes unless they
 // are fresh from the system. It fails only for a size that no address space
 // can hold; otherwise, like make, it ends the program when memory runs out.
-// Unmap does not notice a second Unmap, or one of whole pages at the beginning, and
-// neither does harm.
-// Release does nothing. Safe for use by several goroutines.
+// Unmap does not notice a second Unmap, or an Unmap of only the first whole pages;
+// neither does harm. Release does nothing. Safe for use by several goroutines.
 func Heap() Source { return heapSource{} }
 
 func (heapSource) Name() string  { return "heap" }

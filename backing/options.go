@@ -19,8 +19,8 @@ const (
 // space behind them up to a multiple of it, and advises the system to use huge
 // pages. Touching one byte may then take 2 MiB of memory at once, and allocators give free
 // memory back in whole pages of 2 MiB only, as a part would split one. On darwin and the
-// BSDs, which have no such advice, all this is the same but for the advice, and on Windows
-// nothing changes.
+// BSDs, which have no such advice, the rest is the same; on Windows the option changes
+// nothing.
 func HugePages() MmapOption { return MmapOption{hugePages} }
 
 // Populate makes Map touch every page, so that no later access waits for the

@@ -6,13 +6,13 @@
 //		serve(a)
 //	} // fails if a block was not freed, freed twice, or written out of bounds
 //
-// Each failure about a block comes with the stack of its allocation; one about memory
-// that is no block's, or not any more, names the range. A frame's place is that of the
-// read that fetched its block, whoever holds it. Of a view that is used after the next call
-// of its reader nothing is noticed; a source that returns one byte at a time, as
-// iotest.OneByteReader does, makes that visible.
+// A failure about a block comes with the stack of its allocation; one about memory that
+// is not, or no longer, part of a block names the range. For a frame the stack is that of
+// the read that fetched its block, whoever holds the frame. The use of a view after the
+// next call of its reader goes unnoticed; a source that returns one byte at a time, such
+// as iotest.OneByteReader, makes it visible.
 //
-// Code that uses the default allocator is tested by what is live before and after:
+// To test code that uses the default allocator, compare what is live before and after:
 // gomem.NewBufReader(nil).Allocator.Stats().Live. For package lac see its DebugCheck, for
 // package tlsf the Blocks of its Stats.
 package gomemtest
@@ -29,7 +29,7 @@ import (
 // at each misuse and each damage, when it happens or is found. At the end of
 // the test it closes itself and fails t if blocks are still live, naming them by the
 // place of their allocation.
-// Options are applied after its own; WithMisuse takes the reports away from t.
+// opts are applied after its own options; WithMisuse takes the reports away from t.
 //
 // If the test itself closes the allocator, Close reports the live blocks as a
 // [*gomem.LeakError] instead.

@@ -10,9 +10,10 @@ import (
 // arena object. v may be a pointer, slice, string, map, func, chan,
 // unsafe.Pointer, interface, or a struct or array of such. A pointer that is
 // attached many times is kept once. A pointer to an object of another arena must
-// be attached too, or cleared before that arena is released or dropped. The object ends
-// with its arena even so, but what is attached may then be overwritten: other pointers to
-// it may not, see rule 2 of the package. A nil ac does nothing. O(1), amortised.
+// be attached too, or cleared before that arena is released or dropped. Even so the
+// object ends with its own arena: the attached pointer may then be overwritten, other
+// pointers to the object may not, see rule 2 of the package. A nil ac does nothing. O(1),
+// amortized.
 func Attach[T any](ac *Allocator, v T) T {
 	if ac != nil {
 		if c := ac.alive("Attach"); c != nil {

@@ -54,7 +54,7 @@ func (a *attachments) reset() {
 	a.last, a.lastSize = nil, 0
 }
 
-// add notes size bytes at p. Amortised O(1).
+// add notes size bytes at p. Amortized O(1).
 func (a *attachments) add(p unsafe.Pointer, size uintptr) {
 	if p == a.last && size == a.lastSize {
 		return

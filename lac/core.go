@@ -175,7 +175,7 @@ func (c *core) unlock(locked bool) {
 }
 
 // take hands out n zero bytes, a positive multiple of word. The caller has the
-// core to itself. Amortised O(1), the zeroing of reused memory apart; opening a
+// core to itself. Amortized O(1), the zeroing of reused memory apart; opening a
 // chunk may allocate.
 func (c *core) take(n uintptr) unsafe.Pointer {
 	p, dirty := c.cut(n)
@@ -185,7 +185,7 @@ func (c *core) take(n uintptr) unsafe.Pointer {
 
 // cut hands out n bytes, a positive multiple of word, from the current window, a
 // left-over one or a new chunk; the first dirty ones are to be cleared. The
-// caller has the core to itself. Amortised O(1); opening a chunk may allocate.
+// caller has the core to itself. Amortized O(1); opening a chunk may allocate.
 func (c *core) cut(n uintptr) (p unsafe.Pointer, dirty uintptr) {
 	if p, dirty = c.cur.cut(n); p != nil {
 		return p, dirty

@@ -118,17 +118,17 @@ func (r *recorder) owns(p uintptr) bool {
 // it points to must stay alive. Objects with pointers in a scanned arena are zeroed
 // at the release, and not checked, since they need no Attach. Built with the tag
 // gomem_portable, debug mode cannot tell a constant or a package variable from an object
-// on the Go heap: it finds no unattached strings, functions and values in interfaces, and
+// on the Go heap: it finds no unattached strings, functions and values in interfaces. It
 // reports the address of a package variable that is not attached, and a pointer to any
-// part of an object but the one that was attached.
+// part of an object except the attached one.
 //
 // If only a part of a large object was attached, a pointer more than 8 KiB past that
 // part is reported as unattached, for example if one element of a long slice was
 // attached and the pointer is to another: attach the slice. Pointers to objects of
 // other live arenas in debug mode are not checked: it is not known which arena is
-// meant to live longer, and following one after that arena's release faults. One into a
-// released arena is not found while it is overwritten, but by the next check if it is
-// still there, and 256 MiB of released arenas later no more.
+// meant to live longer, and following one after that arena's release faults. A pointer
+// into a released arena is not found while it is overwritten, but by the next check if it
+// is still there; 256 MiB of released arenas later it is no longer found.
 func (p *AllocatorPool) EnableDebugMode(on bool) {
 	if p == nil {
 		return
@@ -233,11 +233,11 @@ func (g *graveyard) near(a uintptr) bool {
 	return a >= g.reach.lo && a < g.reach.hi
 }
 
-// CheckExternalPointers looks for pointers to Go heap objects, and to those of released
-// arenas, that were not attached, in every object of an arena in debug mode, and reports
+// CheckExternalPointers looks in every object of an arena in debug mode for pointers to
+// Go heap objects, or to objects of released arenas, that were not attached. It reports
 // each as [ErrUnattached] with type and field path. Out of debug mode it does nothing. It
-// requires that no goroutine writes to the objects meanwhile.
-// O(bytes of the objects with pointers).
+// requires that no goroutine writes to the objects meanwhile. O(bytes of the objects with
+// pointers).
 func (ac *Allocator) CheckExternalPointers() {
 	if ac == nil {
 		return
@@ -249,9 +249,9 @@ func (ac *Allocator) CheckExternalPointers() {
 
 // DebugCheck reports, as [ErrLeaked], how many arenas of the pool were lent and not
 // released, in debug mode or not, and runs CheckExternalPointers on each of them that is in
-// debug mode. So it belongs where all are to be released, such as the end of a test. It
-// requires that no goroutine writes to their objects meanwhile; arenas may be
-// lent and released.
+// debug mode. Call it where all should be released, such as at the end of a test. It
+// requires that no goroutine writes to their objects meanwhile; arenas may be lent and
+// released.
 func (p *AllocatorPool) DebugCheck() {
 	if p == nil {
 		return

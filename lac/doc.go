@@ -30,19 +30,19 @@
 // of DESIGN.md.)
 //
 // Rule 2: the data of a chunk is not scanned. A pointer to the Go heap that is
-// stored in an arena object must be passed to [Attach] once. So must a pointer to an
-// object of another arena, or it must be cleared before that arena is released: after
+// stored in an arena object must be passed to [Attach] once. A pointer to an object of
+// another arena must be attached as well, or cleared before that arena is released: after
 // that it must not even be overwritten, as the write barrier shows the collector the old
-// value, and the runtime stops the program if there is no memory any more. A pool made
+// value, and the runtime stops the program if no memory is there any more. A pool made
 // with [WithScanned] instead keeps types with pointers in typed slabs, which the
 // collector scans like any slice, and needs no Attach.
 //
-// Rule 3: handles wait before they are lent again. Each processor lends 256 of
-// them in turn, and each seat, which a few goroutines have in the pool, 128.
-// While a handle waits it knows that it is released, so a second Release, a late
-// DecRef or an allocation after the release is reported, and cannot touch another
-// user's arena. By default a stale use may go unnoticed if it comes 64 arenas or more
-// later at the same place; in debug mode no handle is ever lent twice.
+// Rule 3: handles wait before they are lent again. Each processor lends 256 of them in
+// turn, and each seat (see [AllocatorPool]) lends 128. While a handle waits it knows that
+// it is released, so a second Release, a late DecRef or an allocation after the release
+// is reported, and cannot touch another user's arena. By default a stale use may go
+// unnoticed if it comes 64 arenas or more later at the same place; in debug mode no
+// handle is ever lent twice.
 //
 // # Goroutines
 //

@@ -9,9 +9,8 @@ const stackBlockShift = 11 // stacks are powers of two of at least 2 KiB, aligne
 
 // Get lends out an empty arena. The caller owns the handle until its Release.
 // A nil pool, or any pool while DisableAllLac is set, returns nil, which
-// allocates from the Go heap. O(1), amortised over the handles made at once, apart from
-// the zeroing of what the arena before used of its first chunk; takes no lock in steady
-// state.
+// allocates from the Go heap. O(1), amortized over the handles made at once, apart from
+// zeroing what the previous arena used of its first chunk; takes no lock in steady state.
 //
 //go:nosplit
 func (p *AllocatorPool) Get() *Allocator {

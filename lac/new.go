@@ -170,10 +170,10 @@ func (ac *Allocator) invalid(op string) error {
 	return e
 }
 
-// Append appends v to s like the built-in, taking memory from the arena when the
-// capacity is used up: then the elements are copied, and s, wherever it lies, shares
-// nothing with the result. Amortised O(len(v)); one element within the capacity is a
-// compare and a store, inlined.
+// Append appends v to s like the built-in, taking memory from the arena when the capacity
+// is used up. The elements are then copied, and s, wherever it lies, shares nothing with
+// the result. Amortized O(len(v)); one element within the capacity is a compare and a
+// store, inlined.
 func Append[T any](ac *Allocator, s []T, v ...T) []T { return appendOne(ac, s, v, appendAll[T]) }
 
 // appendOne appends one element within the capacity, or takes the slow path,

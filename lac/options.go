@@ -33,19 +33,19 @@ func WithIdleArenas(n int) Option { return func(s *settings) { s.lacCap = n } }
 func WithChunkSize(n int) Option { return func(s *settings) { s.chunkSize = n } }
 
 // WithIdleChunks allocates some chunks at once and never trims below that number,
-// and bounds the idle memory of the pool to most chunks. Neither counts the first
-// chunk of an arena: that stays with the arena when it is idle, and is dropped with
-// it once nobody needed it between two collections. The defaults are 0 and 1,024.
+// and bounds the idle memory of the pool to most chunks. Neither counts the first chunk
+// of an arena: that chunk stays with an idle arena, and is dropped with it once nobody
+// needed the arena between two collections. The defaults are 0 and 1,024.
 func WithIdleChunks(some, most int) Option {
 	return func(s *settings) { s.chunks, s.maxIdle = some, most }
 }
 
 // WithScanned makes arenas in which any Go pointer may be stored without
 // [Attach]: objects of a type with pointers lie in slabs of that type, which
-// the collector scans. An idle arena keeps of each type the last slab, of 32 KiB at most;
-// one that needs more has it from the Go heap each time. So it costs several times as
-// much as an arena with Attach, and for a few objects of many types as much as the Go
-// heap: it is for code that cannot attach.
+// the collector scans. An idle arena keeps the last slab of each type, of 32 KiB at most;
+// an arena that needs more takes it from the Go heap each time. So such an arena costs
+// several times as much as one with Attach, and for a few objects of many types as much
+// as the Go heap: it is for code that cannot attach.
 func WithScanned() Option { return func(s *settings) { s.scanned = true } }
 
 // WithDebug starts the pool in debug mode. See [AllocatorPool.EnableDebugMode],

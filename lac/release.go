@@ -17,10 +17,10 @@ func (ac *Allocator) decRefSlow() {
 }
 
 // Release ends the arena: its objects are gone, and its memory waits in the
-// pool for the next arena. Nobody may use an object of the arena any more,
-// nor overwrite a pointer to one that an object of another arena still has, unless it was
-// attached there: clear it before the release. Releasing twice reports [ErrReleased] and
-// changes nothing; releasing while references taken by IncRef are outstanding reports
+// pool for the next arena. Nobody may use an object of the arena any more. A pointer to
+// one that an object of another arena still has must not even be overwritten, unless it
+// was attached there: clear it before the release. Releasing twice reports [ErrReleased]
+// and changes nothing; releasing while references taken by IncRef are outstanding reports
 // [ErrHeld], and the last DecRef gives the memory back. O(1) for an arena of one chunk,
 // else O(chunks + attached); a scanned one also zeroes the slab of each of its types, of
 // up to 32 KiB. Never allocates in steady state.

@@ -34,11 +34,11 @@ func (p *AllocatorPool) shardCounts() (gets, releases uint64) {
 	return gets + p.oldGets, releases + p.oldReleases.Load()
 }
 
-// Stats returns a snapshot. Each number is recent, and exact while nobody uses the
-// pool, except that Gets or Releases may be one too low for each goroutine that was
-// stopped in the middle of a Get or Release for longer than two collections, and that a
-// release on another processor, at the moment at which a shard gets new handles, may not
-// be counted. It may be called at any time from any goroutine. O(processors).
+// Stats returns a snapshot. Each number is recent, and exact while nobody uses the pool,
+// with two exceptions: Gets or Releases may be one too low for each goroutine that was
+// stopped in the middle of a Get or Release for longer than two collections, and a
+// release on another processor may not be counted if a shard gets new handles at that
+// moment. It may be called at any time from any goroutine. O(processors).
 func (p *AllocatorPool) Stats() Stats {
 	if p == nil {
 		return Stats{}

@@ -40,9 +40,9 @@ import (
 //   - bit k of orders is set exactly when a block of order k is free: top[k]
 //     names one, more[k] links the others; without the bit more[k] is empty
 //   - a live block is longer than half its size, or one unit
-//   - if the last cut is remembered, top names the halves that it made, which are
-//     the only free blocks of their orders if its block is held, and otherwise
-//     joined in the first free block of the order that was cut
+//   - if the last cut is remembered, top names the halves that it made: if its block is
+//     held, they are the only free blocks of their orders, otherwise they are joined in
+//     the first free block of the order that was cut
 //   - parts has the live runs of every allocation freed in part, ascending and
 //     apart, and the blocks it holds are the units with live bytes
 //
@@ -157,8 +157,7 @@ func (b *Buddy) order(size int) uint {
 
 // Allocate takes size bytes and returns the first offset, a multiple of the
 // smallest block that holds size, or -1 if size is not positive or no block
-// of that size is free. O(log Size()); allocates only the first page of table
-// in a region.
+// of that size is free. O(log Size()); allocates only a region's first page of the table.
 func (b *Buddy) Allocate(size int) int { return b.take(size, 0) }
 
 // AllocateAligned is Allocate with the first offset a multiple of align, which

@@ -10,9 +10,9 @@ import "slices"
 // It refuses, with a *RangeError and no change of state, a range that holds a
 // byte that is not live (ErrDoubleFree, and a free or unused run is named), a
 // range that leaves [0, Size()) or runs from an allocation into a live byte of
-// the next (ErrNotOwned), and a size below 1 (ErrInvalidSize). Whole:
-// O(log Size()); makes a page of the table at most. In part: O(log Size() + live runs
-// of that allocation), and a record is made.
+// the next (ErrNotOwned), and a size below 1 (ErrInvalidSize). A whole free is O(log
+// Size()) and allocates at most one page of the table. A partial free is O(log Size() +
+// live runs of that allocation) and makes a record.
 func (b *Buddy) Free(start, size int) error {
 	if unit := b.live(start); unit != nil && unit.length() == size {
 		b.drop(start, unit)
@@ -21,9 +21,9 @@ func (b *Buddy) Free(start, size int) error {
 	return b.freePart(start, size)
 }
 
-// FreeAt gives back the whole live block that starts at start. It returns false
-// and changes nothing if there is none or a part of it was freed. O(log Size()); makes
-// a page of the table at most.
+// FreeAt gives back the whole live block that starts at start. It returns false and
+// changes nothing if there is none or a part of it was freed. O(log Size()); allocates at
+// most one page of the table.
 func (b *Buddy) FreeAt(start int) bool {
 	unit := b.live(start)
 	if unit == nil {

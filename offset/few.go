@@ -117,10 +117,9 @@ func (f *Few) gap(i int) (start, end int) {
 	return (f.runs[i].End + f.low) &^ f.low, f.runs[i+1].Start &^ f.low
 }
 
-// Allocate takes size bytes from the first gap that has room for them and
-// returns the first offset, a multiple of the granule, or -1 if no gap has or
-// size is not positive. O(1), since there are few blocks; allocates only when
-// there are many.
+// Allocate takes size bytes from the first gap with room for them and returns the first
+// offset, a multiple of the granule, or -1 if there is no such gap or size is not
+// positive. O(1), since there are few blocks; allocates only when there are many.
 func (f *Few) Allocate(size int) int {
 	if f.many {
 		return f.tlsf.Allocate(size)

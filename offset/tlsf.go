@@ -17,18 +17,16 @@ import (
 //
 // Free blocks are kept in lists by size class: one class per size below 64
 // granules, 32 classes per power of two above. Two levels of bitmaps say
-// which lists are not empty, so two bit scans find the smallest such class in
-// which every block fits. A request gets the first block of that list; the
-// rest of the block is cut off and filed again; a freed block is merged at
-// once with the free blocks beside it. No step loops over anything that
-// grows.
+// which lists are not empty, so two bit scans find the smallest such class whose blocks
+// are all large enough. A request gets the first block of that list; the rest of the
+// block is cut off and filed again; a freed block is merged at once with the free blocks
+// beside it. No step loops over anything that grows.
 //
-// The length of the request is remembered to the byte. The bytes of a block's
-// last granule beyond it are slack, which counts as free but cannot be
-// allocated. Free takes any part of a block: its whole granules can be
-// allocated again at once; a granule freed in part follows when its last live
-// byte is freed, so less than one granule at each end of a freed range cannot
-// be allocated.
+// The length of the request is remembered to the byte. The bytes of a block's last
+// granule beyond that length are slack, which counts as free but cannot be allocated.
+// Free takes any part of a block: its whole granules can be allocated again at once; a
+// granule freed in part follows when its last live byte is freed, so less than one
+// granule at each end of a freed range cannot be allocated.
 //
 // Invariants (Verify checks them; [TLSF.Size] is T granules of G bytes):
 //
@@ -54,7 +52,7 @@ import (
 //
 // The tables grow with the highest granule ever in use and with the number of
 // blocks; [TLSF.Reserve] grows them beforehand. An operation that has to grow them
-// takes O(blocks) instead of O(1), and the runtime the time to clear a bit per granule.
+// takes O(blocks) instead of O(1), plus the runtime's time to clear a bit per granule.
 //
 // A TLSF must not be used by several goroutines at once.
 type TLSF struct {
@@ -162,8 +160,8 @@ func (t *TLSF) Reset() {
 }
 
 // Reserve grows the tables for the given number of blocks, live and free
-// together, wherever they lie, so that no operation allocates until there are
-// more, save a Free of bytes within a granule, whose hole is recorded in a map.
+// together, wherever they lie, so that no operation allocates until there are more,
+// except a Free of bytes within a granule, which records the hole in a map.
 func (t *TLSF) Reserve(blocks int) {
 	if t.total > 0 {
 		t.growTags(t.total - 1)
@@ -241,8 +239,8 @@ func (t *TLSF) Find(size int) int {
 	return int(t.nodes[t.nodes[c].next].start) << (t.shift & 63)
 }
 
-// Fits is the largest size that Allocate would serve now: the first block of
-// the highest class that is not empty, 0 if nothing is free. O(1).
+// Fits is the largest size that Allocate would serve now: that of the first block of the
+// highest class that is not empty, 0 if nothing is free. O(1).
 func (t *TLSF) Fits() int {
 	if t.summary == 0 {
 		return 0

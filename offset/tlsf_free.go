@@ -130,11 +130,10 @@ func (t *TLSF) splitNode(i, at uint32) uint32 {
 	return k
 }
 
-// Resize changes the length of the live block [start, start+size) to newSize
-// in place: to shorten it gives the tail back, to lengthen it takes the slack
-// and then the start of a free block behind it. It returns false and changes
-// nothing if the range is not a whole block, newSize is not positive, or
-// there is no room. O(1).
+// Resize changes the length of the live block [start, start+size) to newSize in place.
+// Shortening gives the tail back; lengthening takes the slack and then the start of a
+// free block behind it. It returns false and changes nothing if the range is not a whole
+// block, newSize is not positive, or there is no room. O(1).
 func (t *TLSF) Resize(start, size, newSize int) bool {
 	i, ok := t.whole(start)
 	if !ok || newSize <= 0 {

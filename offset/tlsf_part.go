@@ -53,9 +53,9 @@ func (t *TLSF) blockAt(pos int) uint32 {
 	return t.tags[t.starts.floor(uint(pos)>>(t.shift&63))]
 }
 
-// At is the run of live or of free bytes that holds offset pos, as [TLSF.All]
-// yields it, and whether it is live; an empty block if pos is not in
-// [0, Size()). O(1), never allocates.
+// At returns the run of live or free bytes that holds offset pos, as [TLSF.All] yields
+// it, and whether it is live. If pos is not in [0, Size()) the block is empty. O(1),
+// never allocates.
 func (t *TLSF) At(pos int) (b Block, live bool) {
 	if pos < 0 || pos >= t.Size() {
 		return Block{}, false

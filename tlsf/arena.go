@@ -14,8 +14,8 @@ type Arena interface {
 	// Allocate returns the address of size bytes, aligned to 16 and not
 	// zeroed, owned by the caller until they are freed. No Go pointers may be
 	// stored there: see the package comment. ErrBlockNotFound if no free block
-	// is large enough; for a size below 1, of which tlsf-go made 16, the error
-	// wraps ErrBlockNotFound and ErrInvalidSize; ErrClosed after Dispose. Compare
+	// is large enough; for a size below 1, for which tlsf-go allocated 16 bytes, the
+	// error wraps ErrBlockNotFound and ErrInvalidSize; ErrClosed after Dispose. Compare
 	// with errors.Is. O(1).
 	Allocate(size int64) (unsafe.Pointer, error)
 
@@ -31,10 +31,9 @@ type Arena interface {
 	// UsedSize is the number that tlsf-go would report for these blocks in an
 	// arena of a multiple of 16 bytes: 32 for the arena, and for each live block
 	// its size, rounded up to a multiple of 16 and, above 1 KiB, of a 32nd of the
-	// power of two below it, plus 16 for its record. Here blocks are not rounded
-	// to more than 16, and the records lie outside the arena, all of whose bytes
-	// are for blocks, so UsedSize may exceed the size given to NewArena. It is 0
-	// after Dispose. O(1).
+	// power of two below it, plus 16 for its record. Here blocks are only rounded to 16,
+	// and the records lie outside the arena, so that all its bytes are for blocks:
+	// UsedSize may exceed the size given to NewArena. It is 0 after Dispose. O(1).
 	UsedSize() int64
 }
 

@@ -38,7 +38,7 @@
 // place take constant time once the tables have grown to the load.
 // [WithBlocks] grows them beforehand, [WithPopulate] touches the pages
 // beforehand, [WithLocked] keeps them in memory. A refused free and an invalid size
-// are bounded, too, except that they allocate their error. A Resize that moves copies
-// the block; Reset, Blocks, Verify and String are linear, and New and Close as far as
-// the system or an option is. The command "gomem wcet" measures the times on a machine.
+// are bounded, too, except that they allocate their error. A Resize that moves the block
+// copies it. Reset, Blocks, Verify and String are linear; New and Close are as far as the
+// system or an option is. The command "gomem wcet" measures the times on a machine.
 package tlsf

@@ -52,7 +52,7 @@ const (
 func roundUp(n, to int) int { return (n + to - 1) &^ (to - 1) }
 
 // New makes a pool of size bytes, rounded up to a multiple of 16, or of 32 or 64 for the
-// largest. All of them are for blocks: the tables lie beside them, on the Go heap.
+// largest. All these bytes are for blocks: the tables lie beside them, on the Go heap.
 //
 // size must be positive and at most 128 GiB less 64 bytes, or New returns
 // ErrInvalidSize; if the memory is not available, or not what a [backing.Source] has to
@@ -205,7 +205,7 @@ func (p *Pool) AllocAligned(n, align int) ([]byte, error) {
 // Free gives back a block: b as Alloc returned it, or shortened by reslicing,
 // as long as its first byte and its capacity are those of the block. A nil
 // slice, or an empty one without capacity, is accepted and does nothing. In any case the
-// whole block is freed, where package gomem frees the bytes of the slice.
+// whole block is freed, whereas package gomem frees only the bytes of the slice.
 //
 // Anything else is refused with a [*RangeError] and no change of state:
 // ErrDoubleFree if it lies in free memory, ErrNotOwned if it is not exactly a

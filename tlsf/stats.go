@@ -44,8 +44,8 @@ func (p *Pool) Stats() Stats {
 }
 
 // Blocks yields every block by ascending offset, live ones with true, free
-// ones with false, and the slack behind a block as a free block. The pool must
-// not be used meanwhile; with [WithLock] it is locked meanwhile. O(blocks).
+// ones with false, and the slack behind a block as a free block. The pool must not be
+// used meanwhile; with [WithLock] it stays locked until the end. O(blocks).
 func (p *Pool) Blocks() iter.Seq2[Block, bool] {
 	return func(yield func(Block, bool) bool) {
 		if p.shared {

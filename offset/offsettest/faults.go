@@ -17,9 +17,9 @@ type Fault[A offset.Allocator] struct {
 	Break func(a A)
 }
 
-// Faults checks that Verify notices each fault, put alone into what build
-// makes, and that it neither panics over it nor finds fault with the undamaged
-// structure. It fails if there are fewer than 30 of them.
+// Faults checks that Verify notices each fault, put alone into what build makes, does not
+// panic over it, and finds nothing wrong with the undamaged structure. It fails if there
+// are fewer than 30 faults.
 func Faults[A offset.Allocator](t *testing.T, build func() A, faults []Fault[A]) {
 	t.Helper()
 	if err := build().Verify(); err != nil {

@@ -14,7 +14,7 @@ import (
 // with the top bit set it is "free the block with the id in the other bits".
 type Trace []uint32
 
-// FreeBit marks the words of a [Trace] that free.
+// FreeBit marks the words of a [Trace] that are frees.
 const FreeBit = 1 << 31
 
 // The reasons why a trace is refused; ReadTrace wraps them and says where.
