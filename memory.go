@@ -220,8 +220,9 @@ func (m *Memory) Equal(other *Memory) bool {
 
 // WriteTo writes all bytes to w and returns how many it wrote; the chain does
 // not change. On a TCP or Unix connection the buffers are sent with writev if the system
-// has it, up to 1,024 in each call. On a packet connection they are sent as one packet,
-// for which they are copied together unless the connection is one of package net.
+// has it, as many in each call as it takes (1,024 on Linux). On a packet connection they
+// are sent as one packet, for which they are copied together unless the connection is one
+// of package net and one call of writev takes them all.
 //
 // The error is w's, io.ErrShortWrite if w stopped early without one, or
 // [ErrInvalidWrite] if its count is impossible. [io.ErrUnexpectedEOF] says that Size

@@ -26,7 +26,7 @@ type heapSource struct{}
 // Map asks the runtime for whole pages, which the runtime zeroes unless they
 // are fresh from the system. It fails only for a size that no address space
 // can hold; otherwise, like make, it ends the program when memory runs out.
-// Unmap does not notice a second Unmap, or an Unmap of only the first whole pages;
+// Unmap does not notice a second Unmap, or that of a part which begins at a page;
 // neither does harm. Release does nothing. Safe for use by several goroutines.
 func Heap() Source { return heapSource{} }
 
