@@ -45,19 +45,14 @@ func TestReleaseIsAwaited(t *testing.T) {
 			h := wipingHeap(w, most)
 			first := mustMalloc(t, h, limit-3*n/2)
 			mustFree(t, h, first[n/4:])
-			w.leave = func() {
-				if w.busy.Load() {
-					t.Errorf("%s: unmapped while pages are released", name)
-				}
-			}
 			chunks, goOn := h.Stats().Chunks, releasing(h, w)
 			done := make(chan error)
 			go func() { done <- call(h) }()
 			if err := awaited(t, done, goOn); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
-			if s := h.Stats(); s.Chunks > chunks {
-				t.Errorf("%s: the heap grew to %d chunks", name, s.Chunks)
+			if s := h.Stats(); s.Chunks > chunks || w.early.Load() {
+				t.Errorf("%s: the heap grew to %d chunks; unmapped while pages were released: %v", name, s.Chunks, w.early.Load())
 			}
 			mustVerify(t, h)
 		}
@@ -95,9 +90,12 @@ func TestReleaseIsCutShort(t *testing.T) {
 // TestFreeOfWhatIsReleased: a range looks taken while its pages go, and yet none of it
 // can be freed.
 func TestFreeOfWhatIsReleased(t *testing.T) {
-	for _, n := range []int{100 << 10, 600 << 10} { // among others, and in a chunk of its own
+	for _, n := range []int{100 << 10, 150 << 10, 600 << 10} { // among others, and in a chunk of its own
 		w := &wiping{}
 		h := wipingHeap(w, 0)
+		if n == 150<<10 { // a placement that knows no ends
+			h.cfg.Placement, h.cfg.Spans = placements["twotree"], false
+		}
 		live, old, end := mustMalloc(t, h, n), mustMalloc(t, h, n), mustMalloc(t, h, n)
 		mustFree(t, h, old, live[n/2:])
 		goOn := releasing(h, w)
@@ -109,6 +107,11 @@ func TestFreeOfWhatIsReleased(t *testing.T) {
 		if got := h.Stats().Refused; got != 4 {
 			t.Errorf("%d frees were refused, not 4", got)
 		}
+		h.mu.Lock()
+		if h.slack() {
+			t.Error("what is being released counts as slack")
+		}
+		h.mu.Unlock()
 		mustFree(t, h, live[n/4:n/2])
 		goOn()
 		for h.awaits() {
@@ -148,16 +151,19 @@ func TestReleaseKeepsFewFew(t *testing.T) {
 // TestCloseBesideReleases: whenever it comes, while the clock releases the pages of many
 // chunks one after the other.
 func TestCloseBesideReleases(t *testing.T) {
-	for round := range 60 {
+	for round := range 30 {
 		w := &wiping{during: runtime.Gosched}
 		h := wipingHeap(w, 0)
-		peaked(t, h, 300<<10, 60, 4)
-		h.period += coldPeriods + 1
-		w.leave = func() {
-			if w.busy.Load() {
-				t.Error("unmapped while pages are released")
+		var all [60][]byte
+		for i := range all {
+			all[i] = mustMalloc(t, h, 300<<10)
+		}
+		for i, b := range all {
+			if i%4 > 0 {
+				mustFree(t, h, b)
 			}
 		}
+		h.period += coldPeriods + 1
 		var ticks sync.WaitGroup
 		ticks.Go(h.tick)
 		for i := 0; w.released.Load() < int64(round)*200<<10 && i < 1_000_000; i++ {
@@ -168,7 +174,9 @@ func TestCloseBesideReleases(t *testing.T) {
 		} else if err := h.Reset(); err == nil {
 			mustFree(t, h, mustMalloc(t, h, 100<<10))
 		}
-		ticks.Wait()
+		if ticks.Wait(); w.early.Load() {
+			t.Error("unmapped while pages were released")
+		}
 		mustVerify(t, h)
 	}
 }

@@ -12,25 +12,33 @@ import (
 	"github.com/gomem-go/gomem/backing"
 )
 
-// wiping is a source that overwrites what is released, which must be free.
+// wiping is a source that overwrites what is released, which must be free and mapped.
 type wiping struct {
 	gated
 	released atomic.Int64 // bytes
-	busy     atomic.Bool  // for as long as during takes
+	busy     atomic.Pointer[[]byte]
 	during   func()
+	early    atomic.Bool // a mapping went while a part of it was released
 }
 
 func (w *wiping) Release(mem []byte) error {
-	for i := range mem {
+	w.busy.Store(&mem)
+	for i := 0; i < len(mem); i += 64 { // no block is smaller where that is looked for
 		mem[i] = 0xDD
 	}
 	w.released.Add(int64(len(mem)))
 	if w.during != nil {
-		w.busy.Store(true)
 		w.during()
-		w.busy.Store(false)
 	}
+	w.busy.Store(nil)
 	return nil
+}
+
+func (w *wiping) Unmap(mem []byte) error {
+	if b := w.busy.Load(); b != nil && addressOf(*b)-addressOf(mem) < uintptr(len(mem)) {
+		w.early.Store(true)
+	}
+	return w.gated.Unmap(mem)
 }
 
 func wipingHeap(w *wiping, maxBytes int) *Heap {
@@ -74,7 +82,7 @@ func TestTrimReleasesPages(t *testing.T) {
 	for _, n := range []int{100, 3000, 20 << 10, 100 << 10, 300 << 10} {
 		w := &wiping{}
 		h := wipingHeap(w, 0)
-		kept := peaked(t, h, n, 64<<20/n, max(10, 2<<20/n))
+		kept := peaked(t, h, n, 16<<20/n, max(10, 1<<20/n))
 		mustFree(t, h, mustMalloc(t, h, n)) // the last one may lie anywhere
 		if err := h.Trim(); err != nil {
 			t.Fatal(err)

@@ -1,16 +1,25 @@
 package heap
 
-import "testing"
+import (
+	"runtime"
+	"testing"
+	"time"
+)
 
 // pending returns a heap whose shard has yet to take in that n slots were freed elsewhere.
 func pending(t *testing.T, n int) (*Heap, *shard) {
 	t.Helper()
 	needPins(t)
+	procs := runtime.GOMAXPROCS(1) // so that the goroutine stays with the shard
+	t.Cleanup(func() { runtime.GOMAXPROCS(procs) })
 	h, other := sharedOut(t, 64), newShard()
 	live := make([][]byte, n)
 	for i := range live {
 		live[i] = mustMalloc(t, h, 64)
 	}
+	atRest(h)
+	h.ticking.Store(true) // and stays so: no tick takes in anything
+	h.maps.armed = time.Time{}
 	var owner *shard
 	for _, b := range live {
 		if sp := h.spanAt(addressOf(b)); sp != nil {

@@ -42,7 +42,6 @@ var heapFaults = []fault{
 	{name: "a free in a chunk starts no clock", file: "place.go", from: "} else if !h.ticking.Load() && h.cools(c) {", to: "} else if c == nil {"},
 	{name: "Reset while pages are released", file: "reclaim.go", from: "\th.mu.Lock()\n\th.awaitRelease()\n\terr", to: "\th.mu.Lock()\n\terr"},
 	{name: "Close while pages are released", file: "reclaim.go", from: "for h.awaitFlushes() || h.awaitRelease() {", to: "for h.awaitFlushes() {"},
-	{name: "end of a release seen without the lock", file: "release.go", from: "\t\th.mu.Lock()\n\t\th.maps.waiting.Add(-1)\n\t}\n\treturn", to: "\t\th.mu.Lock()\n\t\th.maps.waiting.Add(-1)\n\t\tbreak\n\t}\n\treturn"},
 	{name: "what is being released can be freed", file: "place.go", from: "h.maps.release.has(e.c, off, len(b))", to: "off < 0"},
 	{name: "end of what is being released can be freed", file: "release.go", from: "off < b.End && b.Start < off+n", to: "off < b.End && b.Start <= off"},
 	{name: "the heap grows while it releases", file: "grow.go", from: "r != nil && r.fits >= n {", to: "r != nil && h.closed {"},
