@@ -27,6 +27,9 @@
 //	  | then grow, one goroutine at a time                    grow.go
 //	backing.Source, one mapping for each chunk
 //
+// After a peak a clock (clock.go) gives back chunks that have been empty for a while, and
+// the free pages of chunks that do not serve any more (release.go).
+//
 // A free starts from the address. Its middle bits are enough to guess the span it
 // belongs to, if any (spanmap.go); otherwise a hash table finds the chunk
 // (chunk.go). The rest depends on what is freed:
