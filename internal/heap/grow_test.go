@@ -333,6 +333,22 @@ func TestCloseAwaitsUnmapping(t *testing.T) {
 	}
 }
 
+// always has another goroutine call f again and again until stop, which waits for its end.
+func always(f func()) (stop func()) {
+	var done atomic.Bool
+	var calls sync.WaitGroup
+	calls.Go(func() {
+		for !done.Load() {
+			f()
+			runtime.Gosched()
+		}
+	})
+	return func() {
+		done.Store(true)
+		calls.Wait()
+	}
+}
+
 // TestLimitHoldsAllAgain: as many blocks as the limit has room for are served, however
 // often their chunks are unmapped meanwhile.
 func TestLimitHoldsAllAgain(t *testing.T) {
@@ -345,16 +361,12 @@ func limitHoldsAllAgain(t *testing.T, users int) {
 	const n = 300 << 10
 	g := &gated{leave: runtime.Gosched, enter: func(int) { runtime.Gosched() }}
 	h := gatedHeap(g, users*(n+spanUnit))
-	var all, trims sync.WaitGroup
-	var done atomic.Bool
-	trims.Go(func() {
-		for !done.Load() {
-			if err := h.Trim(); err != nil {
-				t.Error(err)
-			}
-			runtime.Gosched()
+	stop := always(func() {
+		if err := h.Trim(); err != nil {
+			t.Error(err)
 		}
 	})
+	var all sync.WaitGroup
 	for range users {
 		all.Go(func() {
 			for range 100 {
@@ -370,8 +382,7 @@ func limitHoldsAllAgain(t *testing.T, users int) {
 		})
 	}
 	all.Wait()
-	done.Store(true)
-	trims.Wait()
+	stop()
 	mustVerify(t, h)
 }
 

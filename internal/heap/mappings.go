@@ -162,13 +162,19 @@ func (h *Heap) awaitFlushes() (waited bool) {
 	}
 	for f := h.maps.underWay(); f != nil; f = h.maps.underWay() {
 		waited = true
-		h.mu.Unlock()
-		f.Lock()
-		//lint:ignore SA2001 waiting for the holder is the point
-		f.Unlock()
-		h.mu.Lock()
+		h.awaitHolder(&f.Mutex)
 	}
 	return waited
+}
+
+// awaitHolder returns when who holds m has let go of it. Under mu, which it releases while
+// it waits.
+func (h *Heap) awaitHolder(m *sync.Mutex) {
+	h.mu.Unlock()
+	m.Lock()
+	//lint:ignore SA2001 waiting for the holder is the point
+	m.Unlock()
+	h.mu.Lock()
 }
 
 func (m *mappings) unmapAll() {

@@ -56,7 +56,9 @@ func (h *Heap) slack() bool {
 		}
 	}
 	if r := h.releasing(); r != nil {
-		taken -= r.bytes
+		for _, b := range r.taken {
+			taken -= b.Size()
+		}
 	}
 	return taken-int(total-freed) > max(idleLimit*spanUnit, h.mapped/8)
 }

@@ -38,8 +38,6 @@ type release struct {
 	c     *chunk
 	fits  int // what had room in c before
 	taken []offset.Block
-	bytes int  // of these
-	idle  bool // c was empty
 	done  bool // nobody has cut it short
 }
 
@@ -50,23 +48,23 @@ func releaseUnit(s backing.Source) uint8 {
 	if unit <= 0 || unit > 1<<30 {
 		return 0
 	}
-	return uint8(bits.Len(uint(max(unit, leastPage)) - 1))
+	return uint8(bits.Len(uint(max(unit, slotAlign)) - 1))
 }
-
-// leastPage is what a source's unit of memory is taken for at least.
-const leastPage = 16
 
 // cools says whether so much is free in c that was in use since its pages went that they
 // may go again. Under mu.
 func (h *Heap) cools(c *chunk) bool {
+	if h.releaseShift == 0 {
+		return false
+	}
 	free := c.place.FreeBytes()
-	return h.releaseShift > 0 && free-c.released >= max(coldBytes, free/coldPart)
+	return free-c.released >= max(coldBytes, free/coldPart)
 }
 
 // releaseCold gives the free pages of chunks back that have not served for a while, and
 // says whether others may come to that. Under mu, which it releases.
 func (h *Heap) releaseCold() (more bool) {
-	for i := 0; i < len(h.chunks); i++ {
+	for i := 0; i < len(h.chunks) && h.releaseShift > 0; i++ {
 		switch c := h.chunks[i]; {
 		case c == nil, !h.cools(c):
 		case h.period-c.served <= coldPeriods, h.maps.release != nil, c == h.loan():
@@ -100,7 +98,7 @@ func (h *Heap) releaseAll() {
 // nobody has cut it short by waiting for its end. Under mu, which it releases while the
 // source is busy; no release may be under way, and nothing in c be lent.
 func (h *Heap) release(c *chunk) (done bool) {
-	r := &release{c: c, fits: c.place.Fits(), idle: c.idle}
+	r := &release{c: c, fits: c.place.Fits()}
 	if h.takeFree(r); len(r.taken) == 0 {
 		return true
 	}
@@ -132,7 +130,6 @@ func (h *Heap) takeFree(r *release) {
 	for n := r.fits; n >= least && len(r.taken) < most; n = c.place.Fits() {
 		off := c.place.Allocate(n)
 		r.taken = append(r.taken, offset.Block{Start: off, End: off + n})
-		r.bytes += n
 	}
 	h.fits.set(c.index, c.place.Fits())
 	if c.idle && len(r.taken) > 0 {
@@ -162,16 +159,13 @@ func (h *Heap) releaseRanges(r *release) bool {
 // endRelease gives the ranges of r back to their chunk. Under mu.
 func (h *Heap) endRelease(r *release) {
 	h.maps.release = nil
-	c, used := r.c, r.c.used
 	for _, b := range r.taken {
-		c.mustFree(b.Start, b.Size())
+		r.c.mustFree(b.Start, b.Size())
 	}
 	if !r.done {
-		c.released = 0
+		r.c.released = 0
 	}
-	if h.gaveBack(c); r.idle {
-		c.used = used // it has not served
-	}
+	h.gaveBack(r.c)
 }
 
 // has says whether a byte of [off, off+n) of c is being released.
@@ -201,11 +195,7 @@ func (h *Heap) awaitRelease() (waited bool) {
 	for r := h.releasing(); r != nil; r = h.releasing() {
 		waited = true
 		h.maps.waiting.Add(1)
-		h.mu.Unlock()
-		r.Lock()
-		//lint:ignore SA2001 waiting for the holder is the point
-		r.Unlock()
-		h.mu.Lock()
+		h.awaitHolder(&r.Mutex)
 		h.maps.waiting.Add(-1)
 	}
 	return waited

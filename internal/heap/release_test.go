@@ -207,17 +207,13 @@ func TestReleasePanics(t *testing.T) {
 func TestReleaseBesideOthers(t *testing.T) {
 	w := &wiping{during: runtime.Gosched}
 	h := wipingHeap(w, 0)
-	var users, trims sync.WaitGroup
-	var done atomic.Bool
-	trims.Go(func() {
-		for !done.Load() {
-			if err := h.Trim(); err != nil {
-				t.Error(err)
-			}
-			h.tick()
-			runtime.Gosched()
+	stop := always(func() {
+		if err := h.Trim(); err != nil {
+			t.Error(err)
 		}
+		h.tick()
 	})
+	var users sync.WaitGroup
 	for u := range 3 {
 		users.Go(func() {
 			r := rand.New(rand.NewPCG(uint64(u), 1))
@@ -243,8 +239,7 @@ func TestReleaseBesideOthers(t *testing.T) {
 		})
 	}
 	users.Wait()
-	done.Store(true)
-	trims.Wait()
+	stop()
 	mustVerify(t, h)
 	if w.released.Load() == 0 {
 		t.Error("nothing was released")
