@@ -333,22 +333,6 @@ func TestCloseAwaitsUnmapping(t *testing.T) {
 	}
 }
 
-// always has another goroutine call f again and again until stop, which waits for its end.
-func always(f func()) (stop func()) {
-	var done atomic.Bool
-	var calls sync.WaitGroup
-	calls.Go(func() {
-		for !done.Load() {
-			f()
-			runtime.Gosched()
-		}
-	})
-	return func() {
-		done.Store(true)
-		calls.Wait()
-	}
-}
-
 // TestLimitHoldsAllAgain: as many blocks as the limit has room for are served, however
 // often their chunks are unmapped meanwhile.
 func TestLimitHoldsAllAgain(t *testing.T) {

@@ -3,6 +3,7 @@ package heap
 import (
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/gomem-go/gomem/offset"
@@ -183,6 +184,22 @@ func TestCloseBesideReleases(t *testing.T) {
 			t.Error("unmapped while pages were released")
 		}
 		mustVerify(t, h)
+	}
+}
+
+// always has another goroutine call f again and again until stop, which waits for its end.
+func always(f func()) (stop func()) {
+	var done atomic.Bool
+	var calls sync.WaitGroup
+	calls.Go(func() {
+		for !done.Load() {
+			f()
+			runtime.Gosched()
+		}
+	})
+	return func() {
+		done.Store(true)
+		calls.Wait()
 	}
 }
 
