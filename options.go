@@ -19,15 +19,17 @@ type settings struct {
 	pooled bool // chunks come from the pool over Source
 }
 
-// asBuilt is the settings that the build tags make the default.
-func asBuilt() *settings {
-	s := &settings{pooled: defaultPooled}
+// unused has settings for the next allocator, so that one for a short time costs less.
+var unused = NewPool(func() *settings { return new(settings) })
+
+// asBuilt makes s the settings that the build tags make the default.
+func (s *settings) asBuilt() {
+	*s = settings{pooled: defaultPooled}
 	s.Debug = debugAsBuilt()
 	if s.Source = backing.Heap(); defaultMmap {
 		s.Source = backing.Mmap()
 	}
 	defaultPlacement.config(s)
-	return s
 }
 
 // config is the settings of the engine.

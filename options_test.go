@@ -13,7 +13,8 @@ import (
 
 // Each tag is an option too, and changes the default alone.
 func TestDefaultsAreOptions(t *testing.T) {
-	s := asBuilt()
+	s := new(settings)
+	s.asBuilt()
 	if name := s.config().Source.Name(); strings.HasPrefix(name, "buddy+") != defaultPooled {
 		t.Errorf("chunks come from %s, pooled by default is %v", name, defaultPooled)
 	}

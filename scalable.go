@@ -64,7 +64,8 @@ type MisuseError = heap.MisuseError
 // 256 KiB that is larger than this chunk gets a chunk of its own size. The allocator maps
 // nothing before the first Malloc; if it is never used it costs 1 KB.
 func NewScalableMemoryAllocator(size int, opts ...Option) *ScalableMemoryAllocator {
-	s := asBuilt()
+	s := unused.Get()
+	s.asBuilt()
 	if s.Size = size; size <= 0 {
 		s.Size = defaultChunk
 	}
@@ -75,6 +76,8 @@ func NewScalableMemoryAllocator(size int, opts ...Option) *ScalableMemoryAllocat
 	}
 	a := new(ScalableMemoryAllocator)
 	a.engine().Init(s.config())
+	*s = settings{}
+	unused.Put(s)
 	return a
 }
 

@@ -53,8 +53,7 @@ type Heap struct {
 	refused atomic.Uint64 // frees that were refused
 	damaged atomic.Uint64 // damage that guards found
 
-	sampled   atomic.Uint64 // blocks that went to a slot with guard pages
-	unguarded atomic.Uint64 // times that there was no mapping for it
+	unguarded atomic.Uint64 // times that there was no mapping for guard pages
 
 	debug   *debugger // nil but in debug mode
 	sampler *sampler  // nil but with a sampled guard
@@ -101,6 +100,12 @@ type Heap struct {
 
 	guards int // bytes of mappings with guard pages
 }
+
+// heapBytes is the most that a Heap may have: with the runtime's header it fills a size
+// class of the Go heap, and there may be thousands of heaps.
+const heapBytes = 768 - 8
+
+var _ [heapBytes - unsafe.Sizeof(Heap{})]byte
 
 // Init prepares a zero Heap, which maps nothing yet.
 func (h *Heap) Init(cfg Config) {

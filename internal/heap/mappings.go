@@ -2,6 +2,7 @@ package heap
 
 import (
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,13 +15,12 @@ import (
 // its memory back, except for the chunks in which there are live blocks: somebody may still
 // use those.
 type mappings struct {
-	mu     sync.Mutex
-	mem    map[*byte]mapping
-	chunks map[*byte]*chunk // those of mem that may hold live blocks
-	spans  *spanMap         // in them
-	debug  *debugger        // which knows the live blocks, in debug mode
+	mu    sync.Mutex
+	mem   map[*byte]mapping
+	spans *spanMap  // in the chunks
+	debug *debugger // which knows the live blocks, in debug mode
 
-	flushes map[*flushing]bool // that are under way
+	flushes []*flushing // that are under way
 
 	waiting atomic.Int32 // goroutines that wait for the release to end
 
@@ -32,8 +32,9 @@ type mappings struct {
 
 // mapping is bytes, and who takes them back.
 type mapping struct {
-	mem []byte
-	to  unmapper
+	mem   []byte
+	to    unmapper
+	chunk *chunk // that may hold live blocks, or nil
 }
 
 // unmapper is what a mapping needs of its source.
@@ -46,32 +47,27 @@ type flushing struct{ sync.Mutex }
 
 // watch remembers a chunk that the garbage collector does not know. Under mu.
 func (h *Heap) watch(c *chunk) {
-	h.remember(c.raw, h.cfg.Source)
-	h.maps.mu.Lock()
-	h.maps.chunks[&c.raw[0]] = c
-	h.maps.mu.Unlock()
+	h.remember(mapping{c.raw, h.cfg.Source, c})
 }
 
 // buryGuards has flush give a mapping with guard pages back. Under mu.
 func (h *Heap) buryGuards(mem []byte, to unmapper) {
-	h.remember(mem, to)
+	h.remember(mapping{mem: mem, to: to})
 	h.guards -= len(mem)
 	h.leave += len(mem)
 	h.dead = append(h.dead, mem)
 }
 
 // remember notes a mapping that flush is to give back one day. Under mu.
-func (h *Heap) remember(mem []byte, to unmapper) {
+func (h *Heap) remember(known mapping) {
 	if h.maps == nil {
-		h.maps = &mappings{mem: make(map[*byte]mapping), debug: h.debug}
-		h.maps.chunks, h.maps.spans = make(map[*byte]*chunk), noSpans
-		h.maps.flushes = make(map[*flushing]bool)
+		h.maps = &mappings{mem: make(map[*byte]mapping), spans: noSpans, debug: h.debug}
 		if h.cfg.Source != backing.Heap() {
 			runtime.AddCleanup(h, (*mappings).unmapAll, h.maps)
 		}
 	}
 	h.maps.mu.Lock()
-	h.maps.mem[&mem[0]] = mapping{mem, to}
+	h.maps.mem[&known.mem[0]] = known
 	h.maps.mu.Unlock()
 }
 
@@ -80,8 +76,8 @@ func (h *Heap) remember(mem []byte, to unmapper) {
 func (m *mappings) unmap(mem []byte) (err error) {
 	m.mu.Lock()
 	known := m.mem[&mem[0]]
+	known.chunk = nil // nothing lives there any more
 	delete(m.mem, &mem[0])
-	delete(m.chunks, &mem[0])
 	m.mu.Unlock()
 	gone := false
 	defer func() {
@@ -131,14 +127,15 @@ func (m *mappings) beginFlush() *flushing {
 	f := new(flushing)
 	f.Lock()
 	m.mu.Lock()
-	m.flushes[f] = true
+	m.flushes = append(m.flushes, f)
 	m.mu.Unlock()
 	return f
 }
 
 func (m *mappings) endFlush(f *flushing) {
 	m.mu.Lock()
-	delete(m.flushes, f)
+	i := slices.Index(m.flushes, f)
+	m.flushes = slices.Delete(m.flushes, i, i+1)
 	m.mu.Unlock()
 	f.Unlock()
 }
@@ -147,10 +144,10 @@ func (m *mappings) endFlush(f *flushing) {
 func (m *mappings) underWay() *flushing {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for f := range m.flushes {
-		return f
+	if len(m.flushes) == 0 {
+		return nil
 	}
-	return nil
+	return m.flushes[0]
 }
 
 // awaitFlushes returns when nobody is giving mappings back, and says whether anybody
@@ -183,8 +180,8 @@ func (m *mappings) unmapAll() {
 		live := m.debug.live()
 		inUse = func(c *chunk) bool { return live[c] }
 	}
-	for first, known := range m.mem {
-		if c := m.chunks[first]; c == nil || !inUse(c) {
+	for _, known := range m.mem {
+		if known.chunk == nil || !inUse(known.chunk) {
 			// Nobody is left to tell.
 			_ = known.to.Unmap(known.mem)
 		}

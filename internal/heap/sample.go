@@ -50,6 +50,8 @@ type sampler struct {
 	offered  atomic.Int64 // blocks until Malloc sees the shards again; not above 0: it does
 	off      atomic.Bool  // for good
 
+	sampled atomic.Uint64 // blocks that went to a slot
+
 	// Under Heap.mu.
 	source backing.Source
 	walls  backing.Protector // nil if the source cannot protect
@@ -164,7 +166,7 @@ func (h *Heap) sample(n int) []byte {
 	from, to := start&^(pageSize-1), min(start+n+redZone, slotBytes)
 	s.slot[i] = sampledSlot{Block: guard.Watch(mem[from:to:to], start-from, n, guard.Callers(sampleDepth))}
 	h.malloced += uint64(n)
-	h.sampled.Add(1)
+	s.sampled.Add(1)
 	return s.slot[i].Bytes()
 }
 

@@ -39,7 +39,10 @@ func (h *Heap) Stats() (s Stats) {
 	s.PeakBacking = max(figure(&h.peak), s.Backing)
 	s.Chunks, s.EmptyChunks, s.Spans = figure(&h.nchunks), figure(&h.nempty), figure(&h.nspans)
 	h.unlockFigures()
-	s.Refused, s.Sampled, s.Unguarded, s.Damaged = h.refused.Load(), h.sampled.Load(), h.unguarded.Load(), h.damaged.Load()
+	s.Refused, s.Unguarded, s.Damaged = h.refused.Load(), h.unguarded.Load(), h.damaged.Load()
+	if h.sampler != nil {
+		s.Sampled = h.sampler.sampled.Load()
+	}
 	return s
 }
 
