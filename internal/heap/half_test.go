@@ -4,6 +4,8 @@ import (
 	"runtime"
 	"testing"
 	"unsafe"
+
+	"github.com/gomem-go/gomem/backing"
 )
 
 // TestFirstSpansAreHalf: a class of which there is little takes half a span, and
@@ -114,6 +116,63 @@ func TestLargeSpansDoNotGrow(t *testing.T) {
 	mustMalloc(t, h, n)
 	if s := h.Stats(); s.Spans != 1 {
 		t.Errorf("%d spans where there is room again", s.Spans)
+	}
+	mustVerify(t, h)
+}
+
+// TestManyLargeSlotsGrow: blocks that keep coming where there is no room for a span of them
+// get one after a while, also if there are never many at once.
+func TestManyLargeSlotsGrow(t *testing.T) {
+	for _, n := range []int{12_000, 16 << 10, 24_000, maxSlot} {
+		h := newHeap(100)
+		h.ticking.Store(true) // no clock: nothing is dropped
+		alone := 1024 + firstWait(class(n)) + aloneWait*aloneTries
+		for range alone {
+			mustFree(t, h, mustMalloc(t, h, n))
+		}
+		if s := h.Stats(); s.Spans != 0 || s.Backing > 8*n {
+			t.Errorf("%d bytes: %d spans and %d bytes mapped for one block at a time", n, s.Spans, s.Backing)
+		}
+		for range aloneTries {
+			mustFree(t, h, mustMalloc(t, h, n))
+		}
+		if s := h.Stats(); s.Spans != 1 {
+			t.Errorf("%d bytes: %d spans after %d blocks", n, s.Spans, alone+aloneTries)
+		}
+		for range halfBytes[class(n)] / n {
+			mustMalloc(t, h, n) // all slots
+		}
+		for range 2 * (aloneWait + 1) * aloneTries {
+			mustFree(t, h, mustMalloc(t, h, n))
+		}
+		if s := h.Stats(); s.Spans != 1 {
+			t.Errorf("%d bytes: %d spans, as the first was full", n, s.Spans)
+		}
+		mustVerify(t, h)
+	}
+}
+
+// TestLargeSlotsAtTheLimit: blocks have room where a span of them never can.
+func TestLargeSlotsAtTheLimit(t *testing.T) {
+	const n, limit = 12_000, 100_000
+	h := new(Heap)
+	h.Init(Config{Size: 100, MaxBytes: limit, Source: backing.Heap(), Placement: placements["tlsf"], Spans: true})
+	h.ticking.Store(true)
+	tried, before := 0, uint8(0)
+	for range 4 * (1024 + firstWait(class(n)) + aloneWait*aloneTries) {
+		mustFree(t, h, mustMalloc(t, h, n))
+		if h.sharing != nil {
+			if before == aloneTries && h.tries[class(n)] == 0 {
+				tried++
+			}
+			before = h.tries[class(n)]
+		}
+	}
+	if s := h.Stats(); s.Spans != 0 || s.PeakBacking > limit {
+		t.Errorf("%d spans, %d bytes mapped", s.Spans, s.PeakBacking)
+	}
+	if tried < 2 || tried > 12 {
+		t.Errorf("the heap was to grow %d times for a span that it cannot have", tried)
 	}
 	mustVerify(t, h)
 }

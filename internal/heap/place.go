@@ -58,11 +58,12 @@ func (h *Heap) placeBlock(n, align int) ([]byte, error) {
 const fewBytes = 16 << 20
 
 const (
-	// maxGrown is the largest span that the heap grows for, in bytes: if there is no
-	// room for a larger span, there often is for the block alone.
+	// maxGrown is the largest span that the heap grows for at once, in bytes: if there is
+	// no room for a larger span, there often is for the block alone.
 	maxGrown = 64 << 10
-	// aloneWait is how many blocks are then placed one by one.
-	aloneWait = 8
+	// aloneWait is how many blocks are then placed one by one. After aloneTries times the
+	// class has had so many blocks that its first span is worth it in any case.
+	aloneWait, aloneTries = 8, 128
 	// busyBytes is what the spans of a class have together before the next is twice as
 	// large: then that is little more than the class has anyway, and half as many are
 	// placed and looked up.
@@ -90,12 +91,17 @@ func (h *Heap) placeSpan(class int) *span {
 			bytes = half
 		}
 	}
-	switch {
-	case c != nil:
-	case bytes > maxGrown:
+	if c == nil && bytes > maxGrown {
 		h.wait[class] = aloneWait
-		return nil
-	default:
+		if h.spanned[class] > 0 {
+			return nil
+		}
+		if h.tries[class]++; h.tries[class] <= aloneTries {
+			return nil
+		}
+		h.tries[class] = 0
+	}
+	if c == nil {
 		if c, off, _ = h.take(bytes, spanUnit); c == nil {
 			return nil
 		}

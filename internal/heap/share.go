@@ -7,6 +7,7 @@ type sharing struct {
 	spare   [3*classes + stripSizes]*span
 	spanned [kinds]int            // bytes of the spans of each class
 	wait    [classes]uint32       // blocks to place one by one before the next span of a class
+	tries   [classes]uint8        // times that there was no room for the first large span of a class
 	parted  [classes - small]bool // classes that are to be cut from strips, as each shard learns under mu
 	vain    vain                  // reclaims that did not bring what was missing
 	pass    uint32                // numbers the looks at all strips
