@@ -103,6 +103,7 @@ var testLayers = map[string][]string{
 	"backing": {"internal"},
 	"lac":     {"internal"},
 	"tlsf":    {"internal"},
+	"adapter": {"gomemtest"},
 }
 
 func within(dir, folder string) bool { return dir == folder || strings.HasPrefix(dir, folder+"/") }
