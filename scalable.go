@@ -252,6 +252,7 @@ func (a *ScalableMemoryAllocator) Verify() error {
 //	Chunks      int    // number of mappings
 //	EmptyChunks int    // of them, without a block
 //	Spans       int    // number of spans, runs of slots for small blocks
+//	Failed      uint64 // number of requests for which there was no memory: the limit was reached, the system had no more, or the allocator was closed
 //	Refused     uint64 // number of frees that were refused
 //	Raced       uint64 // number of frees that lost to another of the same block at the same moment and were not refused; Freed has their bytes twice. If the one that lost was of a part, Freed has its bytes twice, but Raced does not count it
 //	Sampled     uint64 // number of blocks that went to the sampled guard

@@ -31,7 +31,8 @@ func TestResetKeepsNothing(t *testing.T) {
 	}
 }
 
-// TestBorrowNothing: a borrow that there is no room for changes no account.
+// TestBorrowNothing: a borrow that there is no room for changes no account but that of
+// failures.
 func TestBorrowNothing(t *testing.T) {
 	h := newHeap(4096)
 	h.cfg.MaxBytes = 4096
@@ -47,6 +48,7 @@ func TestBorrowNothing(t *testing.T) {
 			if b := h.Borrow(n); b != nil {
 				t.Errorf("borrowed %d bytes", n)
 			}
+			before.Failed++
 		}
 		if after := h.Stats(); after != before {
 			t.Errorf("closed %v: %+v, before %+v", closed, after, before)

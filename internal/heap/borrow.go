@@ -46,6 +46,9 @@ func (h *Heap) borrowSlow(n int) []byte {
 	} else {
 		b = h.lendSmall(n)
 	}
+	if b == nil {
+		h.failed++
+	}
 	_ = h.unlock(nil)
 	return b
 }

@@ -50,6 +50,7 @@ type debugger struct {
 	borrowed   *watched      // ends with the next allocation
 	reports    []error       // for after the unlock
 
+	guardFigures
 	pages backing.Source // of blocks with guard pages, nil if there are none
 	paged *atomic.Int64  // counts them, with those of other heaps
 }
@@ -132,7 +133,7 @@ func (h *Heap) debugMalloc(n, align int) ([]byte, error) {
 	h.mu.Lock()
 	w, err := h.watchBlock(n, align, where)
 	if err != nil {
-		return nil, h.guardUnlock(err)
+		return nil, h.guardUnlock(h.fail(err))
 	}
 	h.malloced += uint64(n)
 	return w.Bytes(), h.guardUnlock(nil)
@@ -146,7 +147,7 @@ func (h *Heap) debugBorrow(n int) []byte {
 	h.mu.Lock()
 	w, err := h.watchBlock(n, 1, where)
 	if err != nil {
-		_ = h.guardUnlock(err)
+		_ = h.guardUnlock(h.fail(err))
 		return nil
 	}
 	h.endBorrow() // another one, if the heap grew for this one
@@ -251,13 +252,13 @@ func (h *Heap) watchPages(n, align int, where guard.Stack) *watched {
 	}
 	if d.paged.Add(1) > mostPaged {
 		d.paged.Add(-1)
-		h.unguarded.Add(1)
+		d.unguarded.Add(1)
 		return nil
 	}
 	mem, err := d.pages.Map(size)
 	if err != nil {
 		d.paged.Add(-1)
-		h.unguarded.Add(1)
+		d.unguarded.Add(1)
 		return nil
 	}
 	h.guards += size

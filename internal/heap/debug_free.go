@@ -108,7 +108,7 @@ func (h *Heap) guardUnlock(err error) error {
 	var reports []error
 	if h.debug != nil {
 		reports, h.debug.reports = h.debug.reports, nil
-		h.damaged.Add(uint64(len(reports)))
+		h.debug.damaged.Add(uint64(len(reports)))
 	}
 	err = h.unlock(err)
 	for _, r := range reports {
@@ -139,7 +139,7 @@ func (h *Heap) guardCheck() error {
 	for w := range h.debug.all {
 		if !w.walled {
 			if err := w.CheckAll(); err != nil {
-				h.damaged.Add(1)
+				h.debug.damaged.Add(1)
 				return err
 			}
 		}

@@ -51,12 +51,8 @@ type Heap struct {
 	cfg     Config
 	ticking atomic.Bool   // a tick is on its way; changed only under mu
 	refused atomic.Uint64 // frees that were refused
-	damaged atomic.Uint64 // damage that guards found
-
-	unguarded atomic.Uint64 // times that there was no mapping for guard pages
-
-	debug   *debugger // nil but in debug mode
-	sampler *sampler  // nil but with a sampled guard
+	debug   *debugger     // nil but in debug mode
+	sampler *sampler      // nil but with a sampled guard
 
 	// Who grows the heap holds growing. Nobody waits for it while holding mu.
 	growing sync.Mutex
@@ -74,6 +70,7 @@ type Heap struct {
 	last                *chunk    // the one that placed the last block; fits does not know what it has
 	mapped              int       // bytes of all chunks
 	peak                int       // most of mapped and guards
+	failed              int       // requests for which there was no memory
 	nchunks             int       // chunks
 	nempty              int       // of them, without a block: as many as in maps.empty
 	nspans              int       // spans in all of them
@@ -281,14 +278,20 @@ func (h *Heap) mallocSlot(n, c int) ([]byte, error) {
 // its host has. Under mu.
 func (h *Heap) takeAny(n, c int, err error) ([]byte, error) {
 	if h.set.Load() == nil {
-		return nil, err
+		return nil, h.fail(err)
 	}
 	s := h.pinLocked()
 	defer unpin(s)
 	if s.refill(c) || s.refillHost(c) {
 		return s.takeFor(n, c), nil
 	}
-	return nil, err
+	return nil, h.fail(err)
+}
+
+// fail counts a request that err ends. Under mu.
+func (h *Heap) fail(err error) error {
+	h.failed++
+	return err
 }
 
 func (s *shard) takeFor(n, c int) []byte {

@@ -35,6 +35,9 @@ func (h *Heap) watchedAligned(n, align int) ([]byte, error) {
 func (h *Heap) mallocLarge(n, align int) ([]byte, error) {
 	h.mu.Lock()
 	b, err := h.placeBlock(n, align)
+	if err != nil {
+		err = h.fail(err)
+	}
 	return b, h.unlock(err)
 }
 

@@ -50,6 +50,7 @@ type sampler struct {
 	offered  atomic.Int64 // blocks until Malloc sees the shards again; not above 0: it does
 	off      atomic.Bool  // for good
 
+	guardFigures
 	sampled atomic.Uint64 // blocks that went to a slot
 
 	// Under Heap.mu.
@@ -212,7 +213,7 @@ func (h *Heap) mapSlots() bool {
 // stopSampling switches the guard off, for good. Under mu.
 func (h *Heap) stopSampling() {
 	h.sampler.off.Store(true)
-	h.unguarded.Add(1)
+	h.sampler.unguarded.Add(1)
 }
 
 // at is the index of the slot whose block, in use or not, has the byte at addr; ok is
@@ -261,7 +262,7 @@ func (h *Heap) sampleFree(b []byte, addr uintptr) error {
 	} else {
 		h.freed += uint64(len(b))
 		if damage = slot.CheckAll(); damage != nil {
-			h.damaged.Add(1)
+			s.damaged.Add(1)
 		}
 		if slot.Left == 0 {
 			h.releaseSlot(i)

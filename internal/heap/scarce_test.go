@@ -39,6 +39,7 @@ func TestShortOfMemory(t *testing.T) {
 	if _, err := h.TryMalloc(300 << 10); !errors.Is(err, ErrOutOfMemory) {
 		t.Errorf("a request that nothing can hold: %v", err)
 	}
+	before.Failed++
 	if s := h.Stats(); s != before {
 		t.Errorf("%+v after %+v", s, before)
 	}

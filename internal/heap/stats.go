@@ -19,11 +19,18 @@ type Stats struct {
 	Chunks      int    // number of mappings
 	EmptyChunks int    // of them, without a block
 	Spans       int    // number of spans, runs of slots for small blocks
+	Failed      uint64 // number of requests for which there was no memory: the limit was reached, the system had no more, or the allocator was closed
 	Refused     uint64 // number of frees that were refused
 	Raced       uint64 // number of frees that lost to another of the same block at the same moment and were not refused; Freed has their bytes twice. If the one that lost was of a part, Freed has its bytes twice, but Raced does not count it
 	Sampled     uint64 // number of blocks that went to the sampled guard
 	Unguarded   uint64 // number of times that there was no mapping for guard pages
 	Damaged     uint64 // number of times that a guard found bytes written that nobody owned
+}
+
+// guardFigures are those of guards, which a heap has one kind of, if any.
+type guardFigures struct {
+	unguarded atomic.Uint64 // times that there was no mapping for guard pages
+	damaged   atomic.Uint64 // damage that was found
 }
 
 // Stats returns the figures, all zero if h is nil. The last few operations of
@@ -38,10 +45,14 @@ func (h *Heap) Stats() (s Stats) {
 	s.Backing = figure(&h.mapped) + figure(&h.guards)
 	s.PeakBacking = max(figure(&h.peak), s.Backing)
 	s.Chunks, s.EmptyChunks, s.Spans = figure(&h.nchunks), figure(&h.nempty), figure(&h.nspans)
+	s.Failed = uint64(figure(&h.failed))
 	h.unlockFigures()
-	s.Refused, s.Unguarded, s.Damaged = h.refused.Load(), h.unguarded.Load(), h.damaged.Load()
-	if h.sampler != nil {
-		s.Sampled = h.sampler.sampled.Load()
+	s.Refused = h.refused.Load()
+	switch {
+	case h.debug != nil:
+		s.Unguarded, s.Damaged = h.debug.unguarded.Load(), h.debug.damaged.Load()
+	case h.sampler != nil:
+		s.Sampled, s.Unguarded, s.Damaged = h.sampler.sampled.Load(), h.sampler.unguarded.Load(), h.sampler.damaged.Load()
 	}
 	return s
 }

@@ -99,11 +99,12 @@ var layers = map[string][]string{
 
 // testLayers says what tests may import on top of that.
 var testLayers = map[string][]string{
-	"offset":  {"internal/trace", "internal/check"},
-	"backing": {"internal"},
-	"lac":     {"internal"},
-	"tlsf":    {"internal"},
-	"adapter": {"gomemtest"},
+	"offset":   {"internal/trace", "internal/check"},
+	"backing":  {"internal"},
+	"lac":      {"internal"},
+	"tlsf":     {"internal"},
+	"adapter":  {"gomemtest"},
+	"examples": {"gomemtest"},
 }
 
 func within(dir, folder string) bool { return dir == folder || strings.HasPrefix(dir, folder+"/") }

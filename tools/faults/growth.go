@@ -58,6 +58,7 @@ var heapFaults = []fault{
 	{name: "idle count not reset", file: "shard.go", from: "\t\t\ts.idle -= sp.units()\n\t\t}\n\t\ts.spans", to: "\t\t}\n\t\ts.spans"},
 	{name: "borrow keeps its memory at the limit", file: "grow.go", from: "if ended || !h.endBorrows() {", to: "if !ended {"},
 	{name: "growth waits for no flush", file: "mappings.go", from: "for f := h.maps.underWay(); f != nil; f = h.maps.underWay() {", to: "for f := (*flushing)(nil); f != nil; {"},
+	{name: "a failed borrow is not counted", file: "borrow.go", from: "\tif b == nil {\n\t\th.failed++\n\t}\n", to: ""},
 	{name: "one flush is not waited for", file: "mappings.go", from: "if len(m.flushes) == 0 {", to: "if len(m.flushes) <= 1 {"},
 	{name: "block not cut is counted twice", file: "strip.go", from: "g != nil && g.isDue(n) {", to: "g != nil && h.wants(n) {"},
 	{name: "empty span in front", file: "span.go", from: "\tif sp.used() > 0 {\n\t\tat, l.live = l.live, sp\n", to: "\tif sp.used() == 0 {\n\t\tat = nil\n"},
