@@ -45,7 +45,7 @@ func (h *Heap) Stats() (s Stats) {
 	s.Backing = figure(&h.mapped) + figure(&h.guards)
 	s.PeakBacking = max(figure(&h.peak), s.Backing)
 	s.Chunks, s.EmptyChunks, s.Spans = figure(&h.nchunks), figure(&h.nempty), figure(&h.nspans)
-	s.Failed = uint64(figure(&h.failed))
+	s.Failed = uint64(uint(figure(&h.failed)))
 	h.unlockFigures()
 	s.Refused = h.refused.Load()
 	switch {
