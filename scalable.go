@@ -102,7 +102,9 @@ func (a *ScalableMemoryAllocator) Malloc(n int) []byte { return a.engine().Mallo
 func (a *ScalableMemoryAllocator) TryMalloc(n int) ([]byte, error) { return a.engine().TryMalloc(n) }
 
 // MallocAligned is TryMalloc with the address a multiple of align, a power of
-// two up to 4096. Any other align is ErrInvalidSize.
+// two up to 4096. Any other align is ErrInvalidSize. Most blocks of up to 64 KiB at
+// multiples of 32 or 64 cost as with TryMalloc; for other multiples the default placement
+// has slots of few sizes, and places other blocks one by one, as larger ones.
 func (a *ScalableMemoryAllocator) MallocAligned(n, align int) ([]byte, error) {
 	switch {
 	case align <= 0 || align&(align-1) != 0 || align > maxAlign:

@@ -221,11 +221,12 @@ func (h *Heap) malloc(n int) ([]byte, error) {
 	if n > maxSlot || !h.cfg.Spans {
 		return h.mallocLarge(n, 1)
 	}
-	return h.mallocSlot(n, class(n))
+	return h.mallocSlot(n, class(n), 1)
 }
 
-// mallocSlot takes a slot, or places the block if slots are not worthwhile.
-func (h *Heap) mallocSlot(n, c int) ([]byte, error) {
+// mallocSlot takes a slot of class c, whose slots lie at multiples of align, or places the
+// block if slots are not worthwhile.
+func (h *Heap) mallocSlot(n, c, align int) ([]byte, error) {
 	s := h.pin()
 	h.note(s)
 	if s != noShard && s.refill(c) {
@@ -250,8 +251,8 @@ func (h *Heap) mallocSlot(n, c int) ([]byte, error) {
 		if h.direct(of) {
 			break
 		}
-		if c >= small {
-			if b, err, ok := h.placeCut(n, c); ok {
+		if c >= small && align <= chunkUnit {
+			if b, err, ok := h.placeCut(n, c, align); ok {
 				if err != nil {
 					b, err = h.takeAny(n, c, err)
 				}
@@ -266,7 +267,7 @@ func (h *Heap) mallocSlot(n, c int) ([]byte, error) {
 		s.adopt(sp)
 		unpin(s)
 	}
-	b, err := h.placeBlock(n, 1)
+	b, err := h.placeBlock(n, align)
 	if err != nil {
 		b, err = h.takeAny(n, c, err)
 	}

@@ -27,8 +27,25 @@ func (h *Heap) watchedAligned(n, align int) ([]byte, error) {
 		return h.debugMalloc(n, align)
 	case align <= slotAlign && h.cfg.Spans:
 		return h.TryMalloc(n)
+	case n <= maxSlot && h.cfg.Spans:
+		if c := alignedClass(n, align); c >= 0 {
+			return h.mallocSlot(n, c, align)
+		}
 	}
 	return h.mallocLarge(n, align)
+}
+
+// alignedClass is the class for a block of n bytes at a multiple of align, a power of two up
+// to spanUnit; -1 if none has such slots, of itself and of its host, that are not much
+// larger than what the block takes in a chunk.
+func alignedClass(n, align int) int {
+	most := max((n+chunkUnit-1)&^(chunkUnit-1), n+n/4)
+	for c := class(n); c < classes && int(slotSize[c]) <= most; c++ {
+		if (slotSize[c]|slotSize[hostOf(c)])&uint32(align-1) == 0 {
+			return c
+		}
+	}
+	return -1
 }
 
 // mallocLarge places a block in a chunk.

@@ -222,9 +222,9 @@ func (s *shard) nextStrip(n int) bool {
 }
 
 // placeCut is cut with a new strip if none has room, or else a block placed by
-// itself if there is no room for a strip. ok is false if blocks of class c are
-// not cut. Under mu.
-func (h *Heap) placeCut(n, c int) (b []byte, err error, ok bool) {
+// itself, at a multiple of align up to chunkUnit, if there is no room for a strip. ok is
+// false if blocks of class c are not cut. Under mu.
+func (h *Heap) placeCut(n, c, align int) (b []byte, err error, ok bool) {
 	for {
 		// The goroutine may be on another P each time around.
 		s := h.pinLocked()
@@ -251,7 +251,7 @@ func (h *Heap) placeCut(n, c int) (b []byte, err error, ok bool) {
 		sp := h.placeStrip()
 		if sp == nil {
 			mapped := h.mapped
-			if b, err = h.placeBlock(n, 1); h.mapped != mapped {
+			if b, err = h.placeBlock(n, align); h.mapped != mapped {
 				h.dry = 0
 			}
 			return b, err, true
