@@ -129,7 +129,8 @@ func WithPooledChunks(on bool) Option { return func(c *settings) { c.pooled = on
 // WithMaxBytes bounds the bytes that the allocator asks its source for, in multiples of
 // 64. What the source adds is not counted, here or in Stats: the rounding of each chunk
 // to whole pages, and guard pages. The bound is never exceeded: a Malloc that would need
-// more fails with ErrLimit.
+// more fails with ErrLimit. With the default placement a block above 256 KiB that gets a
+// chunk to itself takes 16 KiB more than its size, if the limit leaves that much.
 //
 // Before it fails, Malloc looks for memory in the caches of all processors, which stops
 // all goroutines for 20 to 50 µs. After a search in vain it searches again only once the
