@@ -70,6 +70,7 @@ soak: ## the long form of the load tests
 nightly: ## all of CI, then what takes longer
 	$(CI)
 	FUZZTIME=3m $(CI) fuzz
+	go test -race -timeout 60m ./...
 	go test -run TestRandomOperations -operations 10000000 -seed 0 -timeout 60m .
 	$(MAKE) soak vuln
 	GOGC=1 GODEBUG=clobberfree=1,gccheckmark=1 go test -count=1 -short -timeout 60m ./...

@@ -22,9 +22,9 @@ type settings struct {
 // unused has settings for the next allocator, so that one for a short time costs less.
 var unused = NewPool(func() *settings { return new(settings) })
 
-// asBuilt makes s the settings that the build tags make the default.
+// asBuilt makes s, which is zero, the settings that the build tags make the default.
 func (s *settings) asBuilt() {
-	*s = settings{pooled: defaultPooled}
+	s.pooled = defaultPooled
 	s.Debug = debugAsBuilt()
 	if s.Source = backing.Heap(); defaultMmap {
 		s.Source = backing.Mmap()

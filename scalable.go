@@ -62,7 +62,7 @@ type MisuseError = heap.MisuseError
 // NewScalableMemoryAllocator returns an allocator whose first chunk will have
 // size bytes, rounded up, or a default size if size is not positive. A first block above
 // 256 KiB that is larger than this chunk gets a chunk of its own size. The allocator maps
-// nothing before the first Malloc; if it is never used it costs 1 KB.
+// nothing before the first Malloc; if it is never used it costs less than 1 KB.
 func NewScalableMemoryAllocator(size int, opts ...Option) *ScalableMemoryAllocator {
 	s := unused.Get()
 	s.asBuilt()
@@ -102,9 +102,10 @@ func (a *ScalableMemoryAllocator) Malloc(n int) []byte { return a.engine().Mallo
 func (a *ScalableMemoryAllocator) TryMalloc(n int) ([]byte, error) { return a.engine().TryMalloc(n) }
 
 // MallocAligned is TryMalloc with the address a multiple of align, a power of
-// two up to 4096. Any other align is ErrInvalidSize. Most blocks of up to 64 KiB at
-// multiples of 32 or 64 cost as with TryMalloc; for other multiples the default placement
-// has slots of few sizes, and places other blocks one by one, as larger ones.
+// two up to 4096. Any other align is ErrInvalidSize. With the default placement most
+// blocks of up to 64 KiB at multiples of 32 or 64 take slots, as rarely under a lock as
+// those of TryMalloc; for larger multiples slots of few sizes serve, and other blocks are
+// placed one by one, as larger ones are.
 func (a *ScalableMemoryAllocator) MallocAligned(n, align int) ([]byte, error) {
 	switch {
 	case align <= 0 || align&(align-1) != 0 || align > maxAlign:

@@ -112,11 +112,11 @@ func (h *Heap) placeSpan(class int) *span {
 		}
 	}
 	if c == nil && bytes > maxGrown {
-		h.wait[class] = aloneWait
-		if h.spanned[class] > 0 {
-			return nil
+		if h.spanned[class] == 0 {
+			h.tries[class]++
 		}
-		if h.tries[class]++; h.tries[class] <= aloneTries {
+		if h.tries[class] <= aloneTries {
+			h.wait[class] = aloneWait
 			return nil
 		}
 		h.tries[class] = 0

@@ -177,7 +177,7 @@ var heapFaults = []fault{
 	{name: "second place of a span not left", file: "place.go", from: "for i := range sp.units() {\n\t\tat := uintptr(sp.base) + uintptr(i*spanUnit)\n\t\th.spans", to: "for i := range 1 {\n\t\tat := uintptr(sp.base) + uintptr(i*spanUnit)\n\t\th.spans"},
 	{name: "the heap grows for any span", file: "place.go", from: "if c == nil && bytes > maxGrown {", to: "if c == nil && bytes < 0 {"},
 	{name: "no large span for blocks that keep coming", file: "place.go", from: "\t\th.tries[class] = 0\n", to: "\t\treturn nil\n"},
-	{name: "the heap grows for a second large span", file: "place.go", from: "if h.spanned[class] > 0 {\n\t\t\treturn nil", to: "if h.spanned[class] < 0 {\n\t\t\treturn nil"},
+	{name: "the heap grows for a second large span", file: "place.go", from: "\t\tif h.spanned[class] == 0 {\n", to: "\t\tif h.spanned[class] >= 0 {\n"},
 	{name: "large blocks that are cut short fill a chunk each", file: "grow.go", from: "\t\tsize += n\n", to: ""},
 	{name: "empty chunks not dropped for a large block", file: "grow.go", from: "if h.alone(n) && h.crowded(n) && h.dropFor(n) {", to: "if n < 0 && h.dropFor(n) {"},
 	{name: "limit exceeded", file: "grow.go", from: "- h.mapped - h.guards", to: "- h.guards"},
