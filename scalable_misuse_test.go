@@ -351,6 +351,8 @@ func (c *consecutive) Map(size int) ([]byte, error) {
 
 func (c *consecutive) Unmap([]byte) error { return nil }
 
+func (c *consecutive) PageSize() int { return 4096 }
+
 // Row 15: a range from the end of one mapping into the next belongs to neither.
 func TestMisuseAdjacentMappings(t *testing.T) {
 	eachKindAtRest(t, func(t *testing.T, k kind) {

@@ -129,6 +129,7 @@ type mapper struct {
 }
 
 func (m mapper) Map(size int) ([]byte, error) { return m.get(size) }
+func (m mapper) PageSize() int                { return 4096 }
 
 // TestPointersBesidePool: the bytes next to a pool are not its own.
 func TestPointersBesidePool(t *testing.T) {

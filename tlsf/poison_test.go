@@ -15,6 +15,7 @@ type buffer struct {
 
 func (s *buffer) Map(size int) ([]byte, error) { return s.mem[:size:size], nil }
 func (s *buffer) Unmap([]byte) error           { return nil }
+func (s *buffer) PageSize() int                { return 4096 }
 
 // TestCloseLeavesNoPoison: what a source gets back is its own again: built with -asan, an
 // access would end the program otherwise.

@@ -43,6 +43,9 @@ func (g *gated) Unmap(mem []byte) error {
 	return g.Source.Unmap(mem)
 }
 
+// PageSize is the same on every system.
+func (*gated) PageSize() int { return pageSize }
+
 func gatedHeap(g *gated, maxBytes int) *Heap {
 	g.Source = backing.Heap()
 	h := new(Heap)
@@ -386,6 +389,9 @@ func (s placedSource) Map(size int) ([]byte, error) {
 }
 
 func (placedSource) Unmap([]byte) error { return nil }
+
+// PageSize is what skew may be a multiple of.
+func (placedSource) PageSize() int { return pageSize }
 
 // TestChunksOfWholeSpans: the chunks that the heap grows by have room for as many spans as
 // their size says, wherever the Go heap maps them.

@@ -137,6 +137,8 @@ type shifted struct{ backing.Source }
 
 func (shifted) Unmap([]byte) error { return nil }
 
+func (shifted) PageSize() int { return pageSize }
+
 func (shifted) Map(size int) ([]byte, error) {
 	mem := make([]byte, size+2*spanUnit)
 	skip := int(-addressOf(mem)&(spanUnit-1)) + pageSize
