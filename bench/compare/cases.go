@@ -7,6 +7,7 @@ import (
 
 	"github.com/gomem-go/gomem/bench/rival"
 	"github.com/gomem-go/gomem/bench/rows"
+	"github.com/gomem-go/gomem/internal/stopwatch"
 )
 
 // Sample is what one operation took, done in one way.
@@ -126,9 +127,9 @@ func Scenarios(ctx context.Context, cases []rows.Case, ops, passes int) ([]Scena
 				}
 				loop, stop := way.Start()
 				runtime.GC()
-				start := time.Now()
+				start := stopwatch.Now()
 				left := collected(loop, ops)
-				took := time.Since(start)
+				took := stopwatch.Now() - start
 				stop()
 				for k, v := range []float64{float64(took.Nanoseconds()), float64(left.mallocs), float64(left.bytes), float64(left.cycles)} {
 					samples[i][k] = append(samples[i][k], v)

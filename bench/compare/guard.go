@@ -7,6 +7,7 @@ import (
 
 	"github.com/gomem-go/gomem"
 	"github.com/gomem-go/gomem/bench/rival"
+	"github.com/gomem-go/gomem/internal/stopwatch"
 	"github.com/gomem-go/gomem/internal/trace"
 )
 
@@ -44,9 +45,9 @@ func Guard(ctx context.Context, t *trace.Trace, sets, turns int) (with, same flo
 		rounds := 1
 		for _, r := range replayers {
 			r.Round(t)
-			start := time.Now()
+			start := stopwatch.Now()
 			r.Round(t)
-			rounds = max(rounds, int(guardTurn/max(time.Since(start), time.Microsecond)))
+			rounds = max(rounds, int(guardTurn/max(stopwatch.Now()-start, time.Microsecond)))
 		}
 		var with, same []float64
 		for turn := range turns {
@@ -56,11 +57,11 @@ func Guard(ctx context.Context, t *trace.Trace, sets, turns int) (with, same flo
 			var took [3]float64
 			for i := range replayers {
 				at := (turn + i) % len(replayers) // everyone is first, second and third in turn
-				start := time.Now()
+				start := stopwatch.Now()
 				for range rounds {
 					replayers[at].Round(t)
 				}
-				took[at] = float64(time.Since(start))
+				took[at] = float64(stopwatch.Now() - start)
 			}
 			with = append(with, 2*took[1]/(took[0]+took[2]))
 			same = append(same, took[2]/took[0])

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gomem-go/gomem/bench/load"
+	"github.com/gomem-go/gomem/internal/stopwatch"
 )
 
 // LoadRow is one load on one allocator with one number of goroutines.
@@ -65,10 +66,10 @@ const thoroughOps = 1_000_000
 // runFor runs l once, and again until it took as long as least. It returns the
 // number of allocations and the time.
 func runFor(l load.Load, a load.Allocator, goroutines, ops int, least time.Duration) (n int, took time.Duration) {
-	start := time.Now()
+	start := stopwatch.Now()
 	for n == 0 || took < least {
 		n += l.Run(a, goroutines, ops)
-		took = time.Since(start)
+		took = stopwatch.Now() - start
 	}
 	return n, took
 }

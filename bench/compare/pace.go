@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/gomem-go/gomem/bench/rows"
+	"github.com/gomem-go/gomem/internal/stopwatch"
 )
 
 // pace is the loop of [rows.Pace], running: how fast the machine is at a moment.
@@ -56,9 +57,9 @@ func newTimedLoop(loop func(n int), turn time.Duration) timedLoop {
 
 // once is what an operation takes in one turn, in units of the loop.
 func (l *timedLoop) once() float64 {
-	start := time.Now()
+	start := stopwatch.Now()
 	l.loop(l.n)
-	return float64(time.Since(start).Nanoseconds()) / (float64(l.n) * l.unit)
+	return float64((stopwatch.Now() - start).Nanoseconds()) / (float64(l.n) * l.unit)
 }
 
 // collect ends what a turn left the collector to do, which is not for the next

@@ -10,8 +10,8 @@ package rival
 
 import (
 	"slices"
-	"time"
 
+	"github.com/gomem-go/gomem/internal/stopwatch"
 	"github.com/gomem-go/gomem/internal/trace"
 )
 
@@ -67,9 +67,9 @@ type Timing struct{ Best, Median float64 }
 func Measure(r Replayer, t *trace.Trace, rounds int) Timing {
 	ns := make([]float64, rounds)
 	for i := range ns {
-		start := time.Now()
+		start := stopwatch.Now()
 		r.Round(t)
-		ns[i] = float64(time.Since(start).Nanoseconds()) / float64(len(t.Ops))
+		ns[i] = float64((stopwatch.Now() - start).Nanoseconds()) / float64(len(t.Ops))
 	}
 	return Summarize(ns)
 }

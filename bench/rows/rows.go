@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/gomem-go/gomem/internal/stopwatch"
 )
 
 // Row is one loop over an operation, set up apart from it.
@@ -106,9 +108,9 @@ var Sink []byte
 // Measure returns the ns per operation of one turn of about the length given.
 func Measure(loop func(n int), turn time.Duration) float64 {
 	for n := 1; ; {
-		start := time.Now()
+		start := stopwatch.Now()
 		loop(n)
-		took := time.Since(start)
+		took := stopwatch.Now() - start
 		if took >= turn/2 {
 			return float64(took.Nanoseconds()) / float64(n)
 		}

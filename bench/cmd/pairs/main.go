@@ -5,10 +5,10 @@ package main
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/gomem-go/gomem"
 	"github.com/gomem-go/gomem/bench/rival"
+	"github.com/gomem-go/gomem/internal/stopwatch"
 )
 
 func main() {
@@ -40,9 +40,9 @@ func median(loop func(n int)) float64 {
 	loop(pairs)
 	ns := make([]float64, 31)
 	for i := range ns {
-		start := time.Now()
+		start := stopwatch.Now()
 		loop(pairs)
-		ns[i] = float64(time.Since(start).Nanoseconds()) / pairs
+		ns[i] = float64((stopwatch.Now() - start).Nanoseconds()) / pairs
 	}
 	return rival.Summarize(ns).Median
 }

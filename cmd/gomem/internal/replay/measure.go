@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gomem-go/gomem"
+	"github.com/gomem-go/gomem/internal/stopwatch"
 	"github.com/gomem-go/gomem/internal/trace"
 )
 
@@ -143,11 +144,11 @@ func (al *allocator) throughput(ctx context.Context, t *trace.Trace, rounds int)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	for i := range all {
-		start := time.Now()
+		start := stopwatch.Now()
 		if err := al.round(ctx, t); err != nil {
 			return 0, 0, err
 		}
-		all[i] = float64(time.Since(start).Nanoseconds()) / float64(len(t.Ops))
+		all[i] = float64((stopwatch.Now() - start).Nanoseconds()) / float64(len(t.Ops))
 	}
 	runtime.ReadMemStats(&after)
 	// The collector and the clock make a few allocations of their own.
@@ -167,20 +168,20 @@ func (al *allocator) latency(ctx context.Context, t *trace.Trace) (histogram, er
 	var h histogram
 	cost := clockCost()
 	al.next = 0
-	last := time.Now()
+	last := stopwatch.Now()
 	for i, op := range t.Ops {
 		if i%stretch == 0 {
 			if ctx.Err() != nil {
 				return h, context.Cause(ctx)
 			}
-			last = time.Now()
+			last = stopwatch.Now()
 		}
 		if err := al.one(op); err != nil {
 			return h, &trace.OpError{Op: i, Err: err}
 		}
-		now := time.Now()
-		h.add(max(now.Sub(last)-cost, 0))
-		last = time.Now() // what add takes is not the next operation's
+		now := stopwatch.Now()
+		h.add(max(now-last-cost, 0))
+		last = stopwatch.Now() // what add takes is not the next operation's
 	}
 	return h, nil
 }
@@ -200,10 +201,10 @@ func (al *allocator) one(op uint32) error {
 // clockCost is the median time between two looks at the clock.
 func clockCost() time.Duration {
 	gaps := make([]time.Duration, 1001)
-	last := time.Now()
+	last := stopwatch.Now()
 	for i := range gaps {
-		now := time.Now()
-		gaps[i] = now.Sub(last)
+		now := stopwatch.Now()
+		gaps[i] = now - last
 		last = now
 	}
 	return median(gaps)

@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"github.com/gomem-go/gomem"
+	"github.com/gomem-go/gomem/internal/stopwatch"
 )
 
 // part is a live block or what is left of one. Its bytes repeat the eight of
@@ -121,9 +122,9 @@ func (w *worker) timed() bool { return w.op%16 == 0 }
 func (w *worker) allocate() {
 	n := w.size()
 	var b []byte
-	var start time.Time
+	var start time.Duration
 	if w.timed() {
-		start = time.Now()
+		start = stopwatch.Now()
 	}
 	var err error
 	align := 1
@@ -134,7 +135,7 @@ func (w *worker) allocate() {
 		b, err = w.a.TryMalloc(n)
 	}
 	if w.timed() {
-		w.mallocTime.add(time.Since(start))
+		w.mallocTime.add(stopwatch.Now() - start)
 	}
 	if err != nil || len(b) != n || cap(b) != n {
 		w.fail("request for %d bytes: length %d, capacity %d, %w", n, len(b), cap(b), err)
@@ -176,13 +177,13 @@ func (w *worker) free(p part) {
 		w.fail("somebody wrote to a block of %d bytes at %p", len(p.b), &p.b[0])
 		return
 	}
-	var start time.Time
+	var start time.Duration
 	if w.timed() {
-		start = time.Now()
+		start = stopwatch.Now()
 	}
 	ok := w.a.Free(p.b)
 	if w.timed() {
-		w.freeTime.add(time.Since(start))
+		w.freeTime.add(stopwatch.Now() - start)
 	}
 	if !ok {
 		w.fail("free of %d bytes at %p refused", len(p.b), &p.b[0])

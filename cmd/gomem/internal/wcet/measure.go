@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gomem-go/gomem/internal/stopwatch"
 	"github.com/gomem-go/gomem/tlsf"
 )
 
@@ -148,7 +149,6 @@ func sample(ctx context.Context, samples []time.Duration, cold bool, evict []byt
 			undo()
 		}
 	}
-	epoch := time.Now()
 	for i := range samples {
 		if i%256 == 0 && ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -158,9 +158,9 @@ func sample(ctx context.Context, samples []time.Duration, cold bool, evict []byt
 				evict[at]++
 			}
 		}
-		start := time.Since(epoch)
+		start := stopwatch.Now()
 		op()
-		samples[i] = time.Since(epoch) - start
+		samples[i] = stopwatch.Now() - start
 		undo()
 	}
 	return nil
