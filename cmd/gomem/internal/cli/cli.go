@@ -5,21 +5,29 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"syscall"
 	"time"
 )
 
-// Open opens a file as os.OpenFile does, until ctx is done: who opens a named pipe waits
-// for somebody at its other end.
+// Open opens a file, and no directory, as os.OpenFile does, until ctx is done: who opens a
+// named pipe waits for somebody at its other end.
 func Open(ctx context.Context, path string, flag int) (*os.File, error) {
 	type opened struct {
 		f   *os.File
 		err error
 	}
-	done := make(chan opened, 1)
+	done := make(chan opened)
 	go func() {
-		f, err := os.OpenFile(path, flag, 0)
-		done <- opened{f, err}
+		f, err := openFile(path, flag)
+		select {
+		case done <- opened{f, err}:
+		case <-ctx.Done():
+			if err == nil {
+				f.Close()
+			}
+		}
 	}()
 	select {
 	case o := <-done:
@@ -27,6 +35,19 @@ func Open(ctx context.Context, path string, flag int) (*os.File, error) {
 	case <-ctx.Done():
 		return nil, fmt.Errorf("%s: %w", path, context.Cause(ctx)) // and so does the program
 	}
+}
+
+// openFile opens a file. What systems say of a directory differs, and may be said by Read only.
+func openFile(path string, flag int) (*os.File, error) {
+	f, err := os.OpenFile(path, flag, 0)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		f.Close()
+		return nil, &fs.PathError{Op: "open", Path: path, Err: syscall.EISDIR}
+	}
+	return f, nil
 }
 
 // ReadFrom returns a reader of f until ctx is done, also where f has nothing to read for

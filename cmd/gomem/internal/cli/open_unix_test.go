@@ -65,3 +65,25 @@ func TestOpenEnds(t *testing.T) {
 		}
 	}
 }
+
+// TestOpenTooLate: a file that nobody waits for any more is closed.
+func TestOpenTooLate(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pipe")
+	if err := unix.Mkfifo(path, 0o600); err != nil {
+		t.Skip(err)
+	}
+	ctx, end := context.WithCancel(t.Context())
+	end()
+	if _, err := Open(ctx, path, os.O_WRONLY); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	f, err := os.Open(path) // as soon as it is open at both ends
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	_ = f.SetReadDeadline(time.Now().Add(10 * time.Second))
+	if b, err := io.ReadAll(f); err != nil || len(b) > 0 {
+		t.Errorf("read %q, %v from a pipe that was to be closed", b, err)
+	}
+}

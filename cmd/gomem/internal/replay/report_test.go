@@ -63,7 +63,7 @@ func TestRunNamesWhatIsWrong(t *testing.T) {
 		status int
 		want   string
 	}{
-		{[]string{dir}, 1, "gomem replay: read " + dir + ": "},
+		{[]string{dir}, 1, "gomem replay: open " + dir + ": "},
 		{[]string{"-html", good, good}, 1, "gomem replay: the page cannot be written: replace " + good + ": " + errNoPage.Error() + "\n"},
 		{[]string{"-html", page, good}, 1, "gomem replay: the page cannot be written: open " + page + ": "},
 		{[]string{"-only", "tlsf", good}, 2, `gomem replay: -only tlsf, want a part of one of "size classes, mmap", "`},
