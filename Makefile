@@ -1,6 +1,6 @@
 # Every target that CI runs is a lane of .ci/run; this file gives them names.
 .DEFAULT_GOAL := help
-.PHONY: help ci test race tags debug asan checkptr cgocheck2 386 emulated cross fuzz lint cover bench compare native nightly soak vuln mutants clean
+.PHONY: help ci test race tags debug asan checkptr cgocheck2 386 emulated wasm cross fuzz lint cover bench compare native nightly soak vuln mutants clean
 
 CI := bash .ci/run
 
@@ -35,6 +35,9 @@ cgocheck2: ## the linear arena with checks at every pointer store
 	$(CI) 386
 emulated: ## some on arm64, s390x and mips, by qemu
 	$(CI) emulated
+
+wasm: ## some as WebAssembly, by node
+	$(CI) wasm
 
 cross: ## vet and compile for the other platforms
 	$(CI) cross

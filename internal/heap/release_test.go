@@ -232,6 +232,9 @@ func TestReleaseBesideOthers(t *testing.T) {
 				*b = h.Malloc(n + r.IntN(n))
 				binary.LittleEndian.PutUint64(*b, uint64(len(*b)))
 				binary.LittleEndian.PutUint64((*b)[len(*b)-8:], uint64(len(*b)))
+				if i%16 == 0 {
+					runtime.Gosched() // where there is one thread and no preemption
+				}
 			}
 			for _, b := range live {
 				h.Free(b)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -283,7 +284,11 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 	}
 	// What the runtime does beside, stacks, timers, waiting goroutines, and the last
 	// queue that grows do not depend on how many frames the machine can do.
-	const beside, perFrame = 2000, 0.01
+	const beside = 2000
+	perFrame := 0.01
+	if runtime.GOOS == "windows" {
+		perFrame = 0.5 // package net keeps no list for more than 128 buffers there
+	}
 	if f := all[0]; f.framesIn == 0 || float64(f.allocs) > beside+perFrame*float64(f.framesIn) {
 		t.Errorf("%d allocations for %d frames", f.allocs, f.framesIn)
 	}

@@ -15,13 +15,22 @@ import (
 	"github.com/gomem-go/gomem/internal/trace"
 )
 
+// makeLink makes path a link that leads to what is named to, where the system has any.
+func makeLink(t *testing.T, to, path string) {
+	t.Helper()
+	if err := os.Symlink(to, path); err != nil {
+		t.Skip(err)
+	}
+	if _, err := os.Readlink(path); err != nil {
+		t.Skip("a link is none: ", err)
+	}
+}
+
 // The page goes where a link leads, and the link stays.
 func TestPageBehindALink(t *testing.T) {
 	path := writeBytes(t, "page.html", []byte("<!doctype html>\nold"))
 	link := filepath.Join(t.TempDir(), "link.html")
-	if err := os.Symlink(path, link); err != nil {
-		t.Skip(err)
-	}
+	makeLink(t, path, link)
 	writeText(t, link, "new")
 	if b, err := os.ReadFile(path); err != nil || string(b) != "new" {
 		t.Errorf("the page holds %q, %v", b, err)
@@ -85,9 +94,8 @@ func TestPageBehindALinkToNothing(t *testing.T) {
 	}
 	const to = "../page.html"
 	link, path := filepath.Join(dir, "deep", "link.html"), filepath.Join(dir, "other", "page.html")
-	if err := errors.Join(os.Symlink("other/deep", filepath.Join(dir, "deep")), os.Symlink(to, link)); err != nil {
-		t.Skip(err)
-	}
+	makeLink(t, "other/deep", filepath.Join(dir, "deep"))
+	makeLink(t, to, link)
 	writeText(t, link, "new")
 	if b, err := os.ReadFile(path); err != nil || string(b) != "new" {
 		t.Errorf("the page holds %q, %v", b, err)

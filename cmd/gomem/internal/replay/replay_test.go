@@ -63,7 +63,7 @@ func TestRunPrintsEveryConfiguration(t *testing.T) {
 	const seed = 1
 	t.Logf("seed %d", seed)
 	html := filepath.Join(t.TempDir(), "page.html")
-	file := writeTrace(t, "prog<b>.trace", program(seed, 2000))
+	file := writeTrace(t, "prog&b.trace", program(seed, 2000))
 	var stdout, stderr bytes.Buffer
 	if status := Run(t.Context(), []string{"-rounds", "1", "-html", html, file}, &stdout, &stderr); status != 0 {
 		t.Fatalf("status %d: %s", status, stderr.String())
@@ -84,7 +84,7 @@ func TestRunPrintsEveryConfiguration(t *testing.T) {
 		}
 	}
 	checkPage(t, string(text))
-	if !strings.Contains(string(text), "prog&lt;b&gt;.trace") {
+	if !strings.Contains(string(text), "prog&amp;b.trace") {
 		t.Error("the file's name is not on the page, escaped")
 	}
 	left, err := filepath.Glob(filepath.Join(filepath.Dir(html), ".*"))
