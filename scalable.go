@@ -52,7 +52,7 @@ func (a *ScalableMemoryAllocator) engine() *heap.Heap { return (*heap.Heap)(a) }
 
 // MisuseError is a refused Free or, in debug mode, a frame that was released too often.
 // Addr and Size name the range. errors.Is tells which it was: ErrDoubleFree, ErrNotOwned
-// or ErrInvalidSize, or for a frame ErrReleased.
+// or ErrInvalidSize, or for a frame ErrReleased; after Close it is ErrClosed as well.
 //
 //	Addr uintptr // of the first byte; 0 for a frame that was released too often
 //	Size int     // bytes
@@ -207,9 +207,10 @@ func (a *ScalableMemoryAllocator) Recycle() {
 }
 
 // Close gives back all memory, live or not. From then on no memory is handed out
-// (TryMalloc returns ErrClosed) and none is taken back (Free returns false). Close
-// returns the error of the backing; if the backing did not take everything back,
-// another Close tries again. Otherwise another Close returns ErrClosed.
+// (TryMalloc returns ErrClosed) and none is taken back (Free returns false, and what
+// [WithMisuse] gets is both ErrNotOwned and ErrClosed). Close returns the error of the
+// backing; if the backing did not take everything back, another Close tries again.
+// Otherwise another Close returns ErrClosed.
 func (a *ScalableMemoryAllocator) Close() error {
 	if a == nil {
 		return nil

@@ -304,11 +304,17 @@ func TestMisuseAfterClose(t *testing.T) {
 	eachKindAtRest(t, func(t *testing.T, k kind) {
 		m := newMisuseBench(t, k)
 		b, large := m.malloc(100), m.malloc(30000)
+		m.refuse(make([]byte, 100), ErrNotOwned)
+		if errors.Is(m.reports[0], ErrClosed) {
+			t.Errorf("an allocator that is not closed reports %v", m.reports[0])
+		}
 		if err := m.a.Close(); err != nil {
 			t.Fatal(err)
 		}
-		m.refuse(b, ErrNotOwned)
-		m.refuse(large[7:9], ErrNotOwned)
+		for _, why := range []error{ErrNotOwned, ErrClosed} {
+			m.refuse(b, why)
+			m.refuse(large[7:9], why)
+		}
 		for _, n := range []int{1, 100, 5000, 5 << 20} {
 			if got, err := m.a.TryMalloc(n); got != nil || !errors.Is(err, ErrClosed) {
 				t.Errorf("TryMalloc(%d) = %d bytes, %v", n, len(got), err)

@@ -17,7 +17,7 @@ func (h *Heap) debugFree(b []byte) error {
 	if w == nil || w == d.borrowed {
 		e := h.table.find(addr)
 		if e == nil || w != nil || int(addr-e.base) > len(e.c.mem)-len(b) {
-			return h.guardUnlock(h.misuse(guard.FreedAt(ErrNotOwned, where), b))
+			return h.guardUnlock(h.misuse(guard.FreedAt(h.notOwned(), where), b))
 		}
 		return h.guardUnlock(h.misuse(guard.FreedAt(ErrDoubleFree, where), b))
 	}

@@ -21,6 +21,17 @@ var (
 	ErrClosed      = errors.New("allocator is closed")
 )
 
+// errGone is why a free is refused after Close.
+var errGone = fmt.Errorf("%w: %w", ErrNotOwned, ErrClosed)
+
+// notOwned is why a free is refused of what begins in no chunk. Under mu.
+func (h *Heap) notOwned() error {
+	if h.closed {
+		return errGone
+	}
+	return ErrNotOwned
+}
+
 // MisuseError is a refused free: the range by address, and why.
 type MisuseError struct {
 	Addr uintptr // of the first byte; 0 for a frame that was released too often

@@ -324,7 +324,7 @@ func (h *Heap) freeBlock(b []byte) error {
 		return h.sampleFree(b, addr)
 	}
 	if e == nil {
-		return h.unlock(h.misuse(ErrNotOwned, b))
+		return h.unlock(h.misuse(h.notOwned(), b))
 	}
 	if e.c.nspans > 0 && h.spanAt(addr) != nil {
 		// There was none when the caller looked. Only free bytes become a span, so b was

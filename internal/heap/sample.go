@@ -252,7 +252,7 @@ func (h *Heap) sampleFree(b []byte, addr uintptr) error {
 	s := h.sampler
 	i, ok := s.at(addr)
 	if !ok {
-		return h.unlock(h.misuse(ErrNotOwned, b))
+		return h.unlock(h.misuse(h.notOwned(), b))
 	}
 	slot := &s.slot[i]
 	var damage error
