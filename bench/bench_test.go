@@ -81,7 +81,7 @@ func BenchmarkTrace(b *testing.B) {
 	for name, t := range readTraces(b) {
 		for _, impl := range rival.Names() {
 			b.Run("impl="+impl+"/trace="+name, func(b *testing.B) {
-				r := rival.New(impl, len(t.Sizes))
+				r := rival.New(impl, t)
 				defer r.Close()
 				r.Round(t)
 				b.ReportAllocs()
@@ -100,7 +100,7 @@ func TestReplayersRun(t *testing.T) {
 	for name, tr := range readTraces(t) {
 		for _, impl := range rival.Names() {
 			t.Run(impl+"/"+name, func(t *testing.T) {
-				r := rival.New(impl, len(tr.Sizes))
+				r := rival.New(impl, tr)
 				defer r.Close()
 				r.Round(tr)
 				r.Round(tr)
@@ -147,7 +147,7 @@ func has(c rows.Case, way string) bool {
 }
 
 func TestUnknownReplayer(t *testing.T) {
-	if r := rival.New("none", 1); r != nil {
+	if r := rival.New("none", new(trace.Trace)); r != nil {
 		t.Errorf("New of an unknown name = %v", r)
 	}
 }

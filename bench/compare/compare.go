@@ -87,7 +87,7 @@ func Trace(ctx context.Context, t *trace.Trace, names []string, variants []nativ
 		}})
 	}
 	for _, name := range names {
-		r := rival.New(name, len(t.Sizes))
+		r := rival.New(name, t)
 		if r == nil {
 			return nil, fmt.Errorf("no allocator %q", name)
 		}

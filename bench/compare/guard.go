@@ -37,9 +37,9 @@ func Guard(ctx context.Context, t *trace.Trace, sets, turns int) (with, same flo
 	var withs, sames []float64
 	for range sets {
 		replayers := []rival.Replayer{
-			rival.NewGomem(len(t.Sizes)),
-			rival.NewGomem(len(t.Sizes), gomem.WithSampledGuard(gomem.SampleOptions{})),
-			rival.NewGomem(len(t.Sizes)),
+			rival.NewGomem(t),
+			rival.NewGomem(t, gomem.WithSampledGuard(gomem.SampleOptions{})),
+			rival.NewGomem(t),
 		}
 		runtime.GC()
 		rounds := 1

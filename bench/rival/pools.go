@@ -30,7 +30,7 @@ type syncPoolReplayer struct {
 	blocks []*[]byte
 }
 
-func newSyncPool(blocks int) Replayer { return &syncPoolReplayer{blocks: places[*[]byte](blocks)} }
+func newSyncPool(t *trace.Trace) Replayer { return &syncPoolReplayer{blocks: places[*[]byte](t)} }
 
 func (r *syncPoolReplayer) Name() string { return "syncpool" }
 func (r *syncPoolReplayer) Close()       { clear(r.blocks) }
@@ -54,8 +54,8 @@ type grpcReplayer struct {
 	blocks []*[]byte
 }
 
-func newGRPC(blocks int) Replayer {
-	return &grpcReplayer{mem.DefaultBufferPool(), places[*[]byte](blocks)}
+func newGRPC(t *trace.Trace) Replayer {
+	return &grpcReplayer{mem.DefaultBufferPool(), places[*[]byte](t)}
 }
 
 func (r *grpcReplayer) Name() string { return "grpc" }
@@ -82,8 +82,8 @@ type byteBufferReplayer struct {
 	blocks []*bytebufferpool.ByteBuffer
 }
 
-func newByteBufferPool(blocks int) Replayer {
-	return &byteBufferReplayer{blocks: places[*bytebufferpool.ByteBuffer](blocks)}
+func newByteBufferPool(t *trace.Trace) Replayer {
+	return &byteBufferReplayer{blocks: places[*bytebufferpool.ByteBuffer](t)}
 }
 
 func (r *byteBufferReplayer) Name() string { return "bytebufferpool" }

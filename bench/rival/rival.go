@@ -31,14 +31,14 @@ type Replayer interface {
 // table and the touch cost.
 const Floor = "floor"
 
-// New returns the replayer of that name for traces of up to blocks blocks, or
-// nil for a name that [Names] does not have.
-func New(name string, blocks int) Replayer {
+// New returns a replayer of that name for t, or for others with no more blocks; nil
+// for a name that [Names] does not have.
+func New(name string, t *trace.Trace) Replayer {
 	make := constructors[name]
 	if make == nil {
 		return nil
 	}
-	return make(blocks)
+	return make(t)
 }
 
 // Names returns the names of all replayers: the floor, GoMem, its pool of fixed
@@ -47,9 +47,9 @@ func Names() []string {
 	return []string{Floor, "gomem", TLSF, "mcache", "modernc", "syncpool", "grpc", "bytebufferpool", "ristretto", "make"}
 }
 
-var constructors = map[string]func(blocks int) Replayer{
+var constructors = map[string]func(t *trace.Trace) Replayer{
 	Floor:            newFloor,
-	"gomem":          func(blocks int) Replayer { return NewGomem(blocks) },
+	"gomem":          func(t *trace.Trace) Replayer { return NewGomem(t) },
 	TLSF:             newTLSF,
 	"mcache":         newMcache,
 	"modernc":        newModernc,

@@ -8,17 +8,23 @@ import (
 	"modernc.org/memory"
 )
 
-// chunkSize is what the allocator under test starts with; it grows by itself.
-const chunkSize = 1 << 20
+// FirstChunk is what the allocator under test starts with, in bytes; it grows by itself: 1 MiB,
+// which is more than some programs have at any time; for them 64 KiB.
+func FirstChunk(t *trace.Trace) int {
+	if t.PeakBytes < 1<<20 {
+		return 64 << 10
+	}
+	return 1 << 20
+}
 
 type gomemReplayer struct {
 	a      *gomem.ScalableMemoryAllocator
 	blocks [][]byte
 }
 
-// NewGomem returns the replayer on the allocator under test, made with options.
-func NewGomem(blocks int, options ...gomem.Option) Replayer {
-	return &gomemReplayer{gomem.NewScalableMemoryAllocator(chunkSize, options...), places[[]byte](blocks)}
+// NewGomem returns the replayer for t on the allocator under test, made with options.
+func NewGomem(t *trace.Trace, options ...gomem.Option) Replayer {
+	return &gomemReplayer{gomem.NewScalableMemoryAllocator(FirstChunk(t), options...), places[[]byte](t)}
 }
 
 func (r *gomemReplayer) Name() string { return "gomem" }
@@ -45,8 +51,8 @@ type floorReplayer struct {
 	blocks [][]byte
 }
 
-func newFloor(blocks int) Replayer {
-	return &floorReplayer{make([]byte, 64), places[[]byte](blocks)}
+func newFloor(t *trace.Trace) Replayer {
+	return &floorReplayer{make([]byte, 64), places[[]byte](t)}
 }
 
 func (r *floorReplayer) Name() string { return Floor }
@@ -74,7 +80,7 @@ func (r *floorReplayer) Round(t *trace.Trace) {
 
 type mcacheReplayer struct{ blocks [][]byte }
 
-func newMcache(blocks int) Replayer { return &mcacheReplayer{places[[]byte](blocks)} }
+func newMcache(t *trace.Trace) Replayer { return &mcacheReplayer{places[[]byte](t)} }
 
 func (r *mcacheReplayer) Name() string { return "mcache" }
 func (r *mcacheReplayer) Close()       { clear(r.blocks) }
@@ -98,7 +104,7 @@ type moderncReplayer struct {
 	blocks [][]byte
 }
 
-func newModernc(blocks int) Replayer { return &moderncReplayer{blocks: places[[]byte](blocks)} }
+func newModernc(t *trace.Trace) Replayer { return &moderncReplayer{blocks: places[[]byte](t)} }
 
 func (r *moderncReplayer) Name() string { return "modernc" }
 
@@ -131,7 +137,7 @@ func (r *moderncReplayer) Round(t *trace.Trace) {
 // jemalloc: make, with accounting.
 type ristrettoReplayer struct{ blocks [][]byte }
 
-func newRistretto(blocks int) Replayer { return &ristrettoReplayer{places[[]byte](blocks)} }
+func newRistretto(t *trace.Trace) Replayer { return &ristrettoReplayer{places[[]byte](t)} }
 
 func (r *ristrettoReplayer) Name() string { return "ristretto" }
 func (r *ristrettoReplayer) Close()       { clear(r.blocks) }
@@ -155,7 +161,7 @@ func (r *ristrettoReplayer) Round(t *trace.Trace) {
 // makeReplayer leaves the freeing to the garbage collector.
 type makeReplayer struct{ blocks [][]byte }
 
-func newMake(blocks int) Replayer { return &makeReplayer{places[[]byte](blocks)} }
+func newMake(t *trace.Trace) Replayer { return &makeReplayer{places[[]byte](t)} }
 
 func (r *makeReplayer) Name() string { return "make" }
 func (r *makeReplayer) Close()       { clear(r.blocks) }

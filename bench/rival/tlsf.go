@@ -17,12 +17,12 @@ type tlsfReplayer struct {
 	blocks [][]byte
 }
 
-func newTLSF(blocks int) Replayer {
+func newTLSF(t *trace.Trace) Replayer {
 	pool, err := tlsf.New(poolSize, tlsf.WithMmap())
 	if err != nil {
 		panic(err)
 	}
-	return &tlsfReplayer{pool, places[[]byte](blocks)}
+	return &tlsfReplayer{pool, places[[]byte](t)}
 }
 
 func (r *tlsfReplayer) Name() string { return TLSF }

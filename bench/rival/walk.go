@@ -41,9 +41,9 @@ type table[T any] struct {
 	first, next unsafe.Pointer // *T: of the first block, and of the next to come
 }
 
-// places returns room for that many blocks, and one place more, so that next never points
+// places returns room for the blocks of t, and one place more, so that next never points
 // behind it.
-func places[T any](blocks int) []T { return make([]T, blocks+1) }
+func places[T any](t *trace.Trace) []T { return make([]T, len(t.Sizes)+1) }
 
 // tableOf returns an empty table in blocks, which places made.
 func tableOf[T any](blocks []T) table[T] {

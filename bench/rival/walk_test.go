@@ -19,8 +19,8 @@ func TestWalk(t *testing.T) {
 		{7, free(0)},
 		{7, 8, free(1), 9, free(0), free(2)},
 	} {
-		tr := &trace.Trace{Ops: ops}
-		sizes, slots := tableOf(places[*uint32](3)), tableOf(places[[]uint32](3))
+		tr := &trace.Trace{Ops: ops, Sizes: make([]uint32, 3)}
+		sizes, slots := tableOf(places[*uint32](tr)), tableOf(places[[]uint32](tr))
 		var seen, of []uint32
 		for w := over(tr); w.more(); {
 			op := w.next()
@@ -51,7 +51,7 @@ func TestRoundFreesAll(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := NewGomem(len(tr.Sizes)).(*gomemReplayer)
+	r := NewGomem(tr).(*gomemReplayer)
 	defer r.Close()
 	for range 3 {
 		r.Round(tr)

@@ -107,7 +107,7 @@ func (r *results) write(w io.Writer) error {
 }
 
 func (r *results) writeTraces(p *printer) {
-	p.f("## Recorded traces\n\nEvery malloc and free of a real program, by one goroutine; the first byte of each block is written. \"floor\" is the loop\nwithout an allocator, which is part of every other row. C allocators run in a C program with the same loop,\nwhich keeps a pointer for each block; in \"mimalloc-slices\" it keeps three words, as all others here do.\n\n")
+	p.f("## Recorded traces\n\nEvery malloc and free of a real program, by one goroutine; the first byte of each block is written. \"floor\" is the loop\nwithout an allocator, which is part of every other row. C allocators run in a C program with the same loop,\nwhich keeps a pointer for each block; in \"mimalloc-slices\" it keeps three words, as all others here do. GoMem begins with a chunk of 1 MiB, or of 64 KiB where\nless than 1 MiB is live at any time.\n\n")
 	for _, t := range r.Traces {
 		p.f("### %s\n\n%d operations, mean block %.0f B, peak live %.1f MB.", t.Name, t.Trace.Recorded, t.Trace.MeanBytes(), float64(t.Trace.PeakBytes)/1e6)
 		p.f(" GoMem: peak backing / peak live %.2f, %.4f Go allocations per operation.\n\n", t.Held, t.Allocs)
