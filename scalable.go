@@ -52,7 +52,8 @@ func (a *ScalableMemoryAllocator) engine() *heap.Heap { return (*heap.Heap)(a) }
 
 // MisuseError is a refused Free or, in debug mode, a frame that was released too often.
 // Addr and Size name the range. errors.Is tells which it was: ErrDoubleFree, ErrNotOwned
-// or ErrInvalidSize, or for a frame ErrReleased; after Close it is ErrClosed as well.
+// or ErrInvalidSize, or for a frame ErrReleased. A Free after Close is both ErrNotOwned and
+// ErrClosed.
 //
 //	Addr uintptr // of the first byte; 0 for a frame that was released too often
 //	Size int     // bytes

@@ -15,7 +15,7 @@ import (
 // bytes live, in the first round, and the allocations on the Go heap per operation
 // in later ones, when the allocator is warm.
 func Memory(t *trace.Trace) (held, allocs float64) {
-	a := gomem.NewScalableMemoryAllocator(rival.FirstChunk(t))
+	a := gomem.NewScalableMemoryAllocator(t.FirstChunk())
 	defer a.Recycle()
 	blocks := make([][]byte, len(t.Sizes))
 	round := func() {

@@ -8,15 +8,6 @@ import (
 	"modernc.org/memory"
 )
 
-// FirstChunk is what the allocator under test starts with, in bytes; it grows by itself: 1 MiB,
-// which is more than some programs have at any time; for them 64 KiB.
-func FirstChunk(t *trace.Trace) int {
-	if t.PeakBytes < 1<<20 {
-		return 64 << 10
-	}
-	return 1 << 20
-}
-
 type gomemReplayer struct {
 	a      *gomem.ScalableMemoryAllocator
 	blocks [][]byte
@@ -24,7 +15,7 @@ type gomemReplayer struct {
 
 // NewGomem returns the replayer for t on the allocator under test, made with options.
 func NewGomem(t *trace.Trace, options ...gomem.Option) Replayer {
-	return &gomemReplayer{gomem.NewScalableMemoryAllocator(FirstChunk(t), options...), places[[]byte](t)}
+	return &gomemReplayer{gomem.NewScalableMemoryAllocator(t.FirstChunk(), options...), places[[]byte](t)}
 }
 
 func (r *gomemReplayer) Name() string { return "gomem" }

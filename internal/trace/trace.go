@@ -112,6 +112,15 @@ func (t *Trace) MeanBytes() float64 {
 	return float64(t.TotalBytes) / float64(max(len(t.Sizes), 1))
 }
 
+// FirstChunk is how many bytes a growing allocator begins with in a replay: 1 MiB or, where
+// the program never has that much, 64 KiB. More would be its peak backing whatever it does.
+func (t *Trace) FirstChunk() int {
+	if t.PeakBytes < 1<<20 {
+		return 64 << 10
+	}
+	return 1 << 20
+}
+
 // builder checks operations one at a time, as they are decoded.
 type builder struct {
 	t         Trace

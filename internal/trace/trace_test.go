@@ -185,3 +185,11 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+func TestFirstChunk(t *testing.T) {
+	for peak, want := range map[int64]int{0: 64 << 10, 1<<20 - 1: 64 << 10, 1 << 20: 1 << 20, 1 << 40: 1 << 20} {
+		if got := (&Trace{PeakBytes: peak}).FirstChunk(); got != want {
+			t.Errorf("with %d bytes live at most: %d", peak, got)
+		}
+	}
+}

@@ -17,12 +17,9 @@ type config struct {
 	placement gomem.Placement
 }
 
-// firstChunk is what each allocator starts with; it grows from there.
-const firstChunk = 1 << 20
-
 // allocator returns a fresh allocator over src, which is c's source or wraps
-// it.
-func (c config) allocator(src backing.Source) *gomem.ScalableMemoryAllocator {
+// it, with a first chunk of so many bytes.
+func (c config) allocator(src backing.Source, firstChunk int) *gomem.ScalableMemoryAllocator {
 	return gomem.NewScalableMemoryAllocator(firstChunk, gomem.WithPlacement(c.placement), gomem.WithBacking(src))
 }
 

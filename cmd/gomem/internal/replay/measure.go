@@ -34,7 +34,7 @@ type allocator struct {
 func newAllocator(c config, src *recorder, t *trace.Trace) *allocator {
 	al := &allocator{blocks: make([][]byte, len(t.Sizes))}
 	if c.source != nil {
-		al.a = c.allocator(src)
+		al.a = c.allocator(src, t.FirstChunk())
 	}
 	return al
 }

@@ -33,3 +33,28 @@ func TestWatchOfAHeapWithFreeSlots(t *testing.T) {
 	}
 	runtime.KeepAlive(kept)
 }
+
+// A small program's peak is not the first chunk of larger ones.
+func TestWatchOfASmallTrace(t *testing.T) {
+	tr, err := trace.New([]uint32{4096, 20, trace.FreeBit}, trace.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range configs() {
+		if c.source == nil {
+			continue
+		}
+		src := newRecorder(c)
+		al := newAllocator(c, src, tr)
+		m, err := al.watch(t.Context(), src, tr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.PeakBacking < 4096 || m.PeakBacking > 64<<10 {
+			t.Errorf("%s: %d bytes mapped at most", c.name, m.PeakBacking)
+		}
+		if err := al.close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

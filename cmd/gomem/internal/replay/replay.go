@@ -38,7 +38,8 @@ one operation per line:
 in which the ids count up from 0. Either may be compressed with gzip. A program
 records a trace with gomem.WithTrace. The FILE - is standard input.
 
-Peak backing is the most bytes that were mapped, and external fragmentation the share
+Peak backing is the most bytes that were mapped, from a first chunk of 1 MiB, or of 64
+KiB where less than 1 MiB is live at any time, and external fragmentation the share
 of the free bytes outside the largest gap, when most was live.
 
 The exit status is 0, or 1 if a trace or a measurement failed or an interrupt came
