@@ -278,7 +278,7 @@ func TestManyBlocksAllocateNothing(t *testing.T) {
 			for range 2 * handleRest {
 				expectError(t, read(), nil)
 			}
-			if n := testing.AllocsPerRun(50, func() { _ = read() }); n > 0 {
+			if n := leastAllocs(50, func() { _ = read() }); n > 0 {
 				t.Errorf("%s of %d blocks: %v allocations", name, blocks, n)
 			}
 		}

@@ -122,7 +122,7 @@ var wholeReads = map[string]func(r *MemoryReader) ([]byte, error){
 func TestClipFrontAtTheEndOfABuffer(t *testing.T) {
 	inlinedOnly(t)
 	list := [][]byte{{1, 2}, {3}, {4, 5}}
-	allocs := testing.AllocsPerRun(100, func() {
+	allocs := leastAllocs(100, func() {
 		m := Memory{Buffers: list, Size: 5}
 		r := m.NewReader()
 		for _, b := range list {
@@ -143,15 +143,16 @@ func TestClipFrontAtTheEndOfABuffer(t *testing.T) {
 func TestRangeNLeavesMemoryInPlace(t *testing.T) {
 	inlinedOnly(t)
 	data := sequence(10)
-	parts := 0
-	allocs := testing.AllocsPerRun(100, func() {
+	var parts int
+	allocs := leastAllocs(100, func() {
+		parts = 0
 		m := NewMemory(data)
 		r := m.NewReader()
 		for r.Length > 0 {
 			r.RangeN(4, func([]byte) { parts++ })
 		}
 	})
-	if allocs != 0 || parts != 3*101 {
+	if allocs != 0 || parts != 3 {
 		t.Errorf("%v allocations for %d parts", allocs, parts)
 	}
 }
@@ -177,7 +178,7 @@ func TestRangeNOfChangedMemory(t *testing.T) {
 func TestReadableBuffersAreKept(t *testing.T) {
 	inlinedOnly(t)
 	one, two, three := sequence(2), sequence(3), sequence(4)
-	allocs := testing.AllocsPerRun(100, func() {
+	allocs := leastAllocs(100, func() {
 		r := NewReadableBuffersFromBytes(one, two, three)
 		for r.Length > 0 {
 			if _, err := r.ReadByte(); err != nil {

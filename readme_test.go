@@ -180,7 +180,7 @@ func TestReadmeCreationIsCheap(t *testing.T) {
 		t.Skip("a debug build watches each block")
 	}
 	for _, size := range []int{1 << 20, 16 << 20} {
-		if allocs := testing.AllocsPerRun(100, func() { gomem.NewScalableMemoryAllocator(size) }); allocs > 2 {
+		if allocs := testing.AllocsPerRun(1000, func() { gomem.NewScalableMemoryAllocator(size) }); allocs > 2 {
 			t.Errorf("an allocator of %d bytes takes %v allocations", size, allocs)
 		}
 	}

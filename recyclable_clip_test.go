@@ -209,7 +209,7 @@ func TestRecyclableResetOfNothing(t *testing.T) {
 		t.Skip("a debug build watches each block")
 	}
 	r, a := newRecyclable(t)
-	if allocs := testing.AllocsPerRun(20, func() {
+	if allocs := leastAllocs(20, func() {
 		r.Reset()
 		for range 10 {
 			r.NextN(100)

@@ -260,7 +260,7 @@ func TestProgress(t *testing.T) {
 		t.Errorf("line %q", s)
 	}
 	p = newProgress(discard{})
-	if n := testing.AllocsPerRun(100, func() {
+	if n := testing.AllocsPerRun(1000, func() {
 		due()
 		p.show("gomem", "measuring", time.Second, 2*time.Second, &c)
 	}); n != 0 {
