@@ -75,6 +75,8 @@ nightly: ## all of CI, then what takes longer
 	FUZZTIME=3m $(CI) fuzz
 	go test -race -timeout 60m ./...
 	go test -run TestRandomOperations -operations 10000000 -seed 0 -timeout 60m .
+	for set in enable_buddy,disable_rm,enable_mmap twotree,disable_rm,enable_mmap twotree,enable_buddy,enable_mmap twotree,enable_buddy,disable_rm; do \
+		go test -short -tags $$set . ./gomemtest || exit 1; done
 	$(MAKE) soak vuln
 	GOGC=1 GODEBUG=clobberfree=1,gccheckmark=1 go test -count=1 -short -timeout 60m ./...
 
