@@ -16,7 +16,7 @@ test: ## the tests of the module and of the modules inside it
 race: ## the tests under the race detector
 	$(CI) race
 
-tags: ## the tests under each tag that changes a default, and under all of them but one
+tags: ## the tests under each tag that changes a default
 	$(CI) tags
 
 debug: ## the tests with every self-check on (gomem_debug), and the portable fall-backs
