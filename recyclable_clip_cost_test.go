@@ -193,7 +193,7 @@ func TestClipFrontAllocatesNothing(t *testing.T) {
 			add()
 		}
 		yield := func(b []byte) bool { return within(b, other) || a.Free(b) }
-		if allocs := leastAllocs(1000, func() {
+		if allocs := testing.AllocsPerRun(1000, func() {
 			add()
 			_ = rd.Skip(20)
 			rd.ClipFront(yield)

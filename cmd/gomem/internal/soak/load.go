@@ -215,20 +215,15 @@ func (l *load) checkDrained(cycle int) {
 		time.Sleep(nap)
 		s = l.a.Stats()
 	}
-	want, most := l.baseGoHeap+goHeapSlack, settleTime-settled
 	if cycle == 0 {
-		want, most = 0, baseTime
-	}
-	heap, waited := l.goHeap(want, most)
-	settled += waited
-	rss := resident()
-	if cycle == 0 {
-		l.baseGoHeap, l.baseResident = heap, rss
+		l.baseGoHeap, l.baseResident = leastGoHeap(0, baseTime), resident()
 		return
 	}
-	if heap > want {
+	most := l.baseGoHeap + goHeapSlack
+	if heap := leastGoHeap(most, settleTime); heap > most {
 		l.fail("after cycle %d the Go heap has %d bytes, after the first it had %d", cycle, heap, l.baseGoHeap)
 	}
+	rss := resident()
 	for ; rss > l.baseResident+residentSlack; settled += nap {
 		if settled > settleTime {
 			l.fail("%v after the drain of cycle %d %d bytes are resident, after the first %d were", settleTime, cycle, rss, l.baseResident)
@@ -242,17 +237,17 @@ func (l *load) checkDrained(cycle int) {
 	}
 }
 
-// goHeap is how many bytes the Go heap has at the least, and for how long it waited for at
-// most want: the tick that dropped the chunks may be unmapping them yet, and until then
-// has what describes them.
-func (l *load) goHeap(want int64, most time.Duration) (least int64, waited time.Duration) {
-	least = math.MaxInt64
-	for ; ; waited += nap {
-		debug.FreeOSMemory() // the runtime would keep garbage resident for a while
+// leastGoHeap looks how many bytes the Go heap has until there are no more than enough, or
+// for a while, and returns the least: the tick that dropped the chunks may be unmapping them
+// yet, and until then has what describes them. It also has the runtime give back garbage.
+func leastGoHeap(enough int64, most time.Duration) int64 {
+	least := int64(math.MaxInt64)
+	for waited := time.Duration(0); ; waited += nap {
+		debug.FreeOSMemory()
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
-		if least = min(least, int64(m.HeapAlloc)); least <= want || waited >= most {
-			return least, waited
+		if least = min(least, int64(m.HeapAlloc)); least <= enough || waited >= most {
+			return least
 		}
 		time.Sleep(nap)
 	}
